@@ -1,0 +1,10 @@
+export * from "./errors.ts";
+export * from "./events.ts";
+export * from "./route.ts";
+export { type RouteName, routeList, routes } from "./routes/index.ts";
+export * from "./schemas/agents.ts";
+export * from "./schemas/common.ts";
+export * from "./schemas/history.ts";
+export * from "./schemas/messages.ts";
+export * from "./schemas/ops.ts";
+export * from "./schemas/sessions.ts";

@@ -1,0 +1,75 @@
+import type * as z from "zod";
+import type { ErrorCode } from "./errors.ts";
+
+/** Who may call a route. `ticket` and `signature` routes verify themselves as their first step. */
+export type AuthLevel = "none" | "key" | "write" | "admin" | "ticket" | "signature";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Shape = z.ZodObject<z.ZodRawShape>;
+
+/** What a body other than JSON is. `ndjson` and `binary` are handed on as a stream. */
+export type RawBody = "binary" | "ndjson";
+/** What a reply other than JSON is. */
+export type RawReply = "sse" | "ndjson" | "binary" | "text" | "html";
+
+/** How a route appears in the command-line client; absent where a shell makes no sense of it. */
+export interface CliDecl {
+  noun: string;
+  verb: string;
+  /** Path or body fields taken as positional arguments, in order. */
+  args?: readonly string[];
+  /** Flag names (without dashes) that stand for a field of another name: `{ chat: "chat_id" }`. */
+  flags?: Readonly<Record<string, string>>;
+}
+
+export interface RouteDecl {
+  method: Method;
+  /** Full path with `:name` parameters; a last segment `*` takes the rest. */
+  path: string;
+  auth: AuthLevel;
+  /** Monitoring routes: admin key or dashboard session; a lesser key is 401; open on a keyless loopback. */
+  monitor?: true;
+  summary: string;
+  tag: string;
+  params?: Shape;
+  query?: Shape;
+  body?: z.ZodType;
+  /** True where a missing body is fine. */
+  bodyOptional?: true;
+  rawBody?: RawBody;
+  rawReply?: RawReply;
+  /** JSON replies by status; `null` where the status has no body. */
+  responses: Readonly<Record<number, z.ZodType | null>>;
+  /** Codes beyond those that auth and validation bring. */
+  errors?: readonly ErrorCode[];
+  cli?: CliDecl;
+}
+
+/** Declares a route; the result keeps its literal types. A route without `auth` does not compile. */
+export function route<const D extends RouteDecl>(decl: D): D {
+  return decl;
+}
+
+type Out<T> = T extends z.ZodType ? z.output<T> : undefined;
+export type ParamsOf<D extends RouteDecl> = D["params"] extends z.ZodType
+  ? z.output<D["params"]>
+  : Record<string, string>;
+export type QueryOf<D extends RouteDecl> = Out<D["query"]>;
+export type BodyOf<D extends RouteDecl> = Out<D["body"]>;
+type In<T> = T extends z.ZodType ? z.input<T> : undefined;
+export type ReplyOf<D extends RouteDecl> = {
+  [S in keyof D["responses"]]: In<D["responses"][S]>;
+}[keyof D["responses"]];
+
+/** Codes that a declaration implies: those of its auth level, parameters, query and body. */
+export function impliedErrors(decl: RouteDecl): ErrorCode[] {
+  const codes = new Set<ErrorCode>(["INTERNAL", "RATE_LIMITED"]);
+  if (decl.auth === "key" || decl.auth === "write" || decl.auth === "admin") {
+    for (const code of ["API_KEY_MISSING", "API_KEY_INVALID", "FORBIDDEN"] as const) codes.add(code);
+  }
+  if (decl.path.includes(":agentId")) codes.add("AGENT_NOT_FOUND");
+  if (decl.query || decl.body) codes.add("INVALID_REQUEST");
+  if (decl.body) for (const code of ["INVALID_JSON", "PAYLOAD_TOO_LARGE"] as const) codes.add(code);
+  if (decl.monitor) codes.add("UNAVAILABLE");
+  for (const code of decl.errors ?? []) codes.add(code);
+  return [...codes];
+}

@@ -1,0 +1,91 @@
+import * as z from "zod";
+import { route } from "../route.ts";
+import {
+  agent,
+  agentReply,
+  createAgent as createBody,
+  model,
+  setModel as setModelBody,
+  updateAgent as updateBody,
+} from "../schemas/agents.ts";
+import { agentParams } from "../schemas/common.ts";
+
+export const listAgents = route({
+  method: "GET",
+  path: "/api/v1/agents",
+  auth: "key",
+  summary: "Agents that the key can reach.",
+  tag: "agents",
+  responses: { 200: z.object({ agents: z.array(agent) }) },
+  cli: { noun: "agents", verb: "list" },
+});
+
+export const createAgent = route({
+  method: "POST",
+  path: "/api/v1/agents",
+  auth: "admin",
+  summary: "Add an agent to the configuration and start serving it.",
+  tag: "agents",
+  body: createBody,
+  responses: { 201: agentReply },
+  errors: ["CONFLICT"],
+  cli: { noun: "agents", verb: "create", args: ["id"] },
+});
+
+export const getAgent = route({
+  method: "GET",
+  path: "/api/v1/agents/:agentId",
+  auth: "key",
+  summary: "One agent.",
+  tag: "agents",
+  params: agentParams,
+  responses: { 200: agentReply },
+  cli: { noun: "agents", verb: "get", args: ["agentId"] },
+});
+
+export const updateAgent = route({
+  method: "PATCH",
+  path: "/api/v1/agents/:agentId",
+  auth: "write",
+  summary: "Change fields of an agent; the rest stays.",
+  tag: "agents",
+  params: agentParams,
+  body: updateBody,
+  responses: { 200: agentReply },
+  errors: ["CONFLICT"],
+  cli: { noun: "agents", verb: "update", args: ["agentId"] },
+});
+
+export const deleteAgent = route({
+  method: "DELETE",
+  path: "/api/v1/agents/:agentId",
+  auth: "admin",
+  summary: "Remove an agent from the configuration; its workspace and history stay on disk.",
+  tag: "agents",
+  params: agentParams,
+  responses: { 200: z.object({ deleted: z.literal(true), id: z.string() }) },
+  cli: { noun: "agents", verb: "delete", args: ["agentId"] },
+});
+
+export const listModels = route({
+  method: "GET",
+  path: "/api/v1/models",
+  auth: "key",
+  summary: "Models to choose from: the live catalogue, else the configured list.",
+  tag: "models",
+  responses: { 200: z.object({ models: z.array(model) }) },
+  cli: { noun: "models", verb: "list" },
+});
+
+export const setAgentModel = route({
+  method: "PUT",
+  path: "/api/v1/agents/:agentId/model",
+  auth: "admin",
+  summary: "Set an agent's model in the configuration.",
+  tag: "models",
+  params: agentParams,
+  body: setModelBody,
+  responses: { 200: z.object({ model: z.string() }) },
+  errors: ["CONFLICT"],
+  cli: { noun: "models", verb: "set", args: ["agentId", "model"] },
+});

@@ -1,0 +1,136 @@
+import * as z from "zod";
+import { route } from "../route.ts";
+import {
+  command,
+  login as loginBody,
+  processes as processList,
+  routeMeta,
+  status as statusReply,
+} from "../schemas/ops.ts";
+
+export const health = route({
+  method: "GET",
+  path: "/health",
+  auth: "none",
+  summary: "Liveness.",
+  tag: "monitoring",
+  responses: { 200: z.object({ status: z.literal("ok") }) },
+  cli: { noun: "gateway", verb: "health" },
+});
+
+export const status = route({
+  method: "GET",
+  path: "/status",
+  auth: "admin",
+  monitor: true,
+  summary: "Agents, live sessions and counters.",
+  tag: "monitoring",
+  responses: { 200: statusReply },
+  cli: { noun: "gateway", verb: "status" },
+});
+
+export const processes = route({
+  method: "GET",
+  path: "/processes",
+  auth: "admin",
+  monitor: true,
+  summary: "Processes of the gateway, without arguments.",
+  tag: "monitoring",
+  responses: { 200: processList },
+  cli: { noun: "gateway", verb: "processes" },
+});
+
+export const metrics = route({
+  method: "GET",
+  path: "/metrics",
+  auth: "admin",
+  monitor: true,
+  summary: "Prometheus text.",
+  tag: "monitoring",
+  rawReply: "text",
+  responses: { 200: null },
+  cli: { noun: "gateway", verb: "metrics" },
+});
+
+export const routesMeta = route({
+  method: "GET",
+  path: "/api/v1/_meta/routes",
+  auth: "key",
+  summary: "Every route with its auth level.",
+  tag: "meta",
+  responses: { 200: z.object({ routes: z.array(routeMeta) }) },
+  cli: { noun: "meta", verb: "routes" },
+});
+
+export const openapi = route({
+  method: "GET",
+  path: "/api/v1/openapi.json",
+  auth: "none",
+  summary: "OpenAPI 3.1 of every route.",
+  tag: "meta",
+  responses: { 200: z.record(z.string(), z.unknown()) },
+  cli: { noun: "meta", verb: "openapi" },
+});
+
+export const commands = route({
+  method: "GET",
+  path: "/api/v1/commands",
+  auth: "key",
+  summary: "Slash commands.",
+  tag: "meta",
+  responses: { 200: z.object({ commands: z.array(command) }) },
+  cli: { noun: "meta", verb: "commands" },
+});
+
+export const dashboardLogin = route({
+  method: "POST",
+  path: "/dashboard/login",
+  auth: "none",
+  summary: "Exchange an admin key for the dashboard's session cookie.",
+  tag: "dashboard",
+  body: loginBody,
+  responses: { 200: z.object({ expiresAt: z.number() }) },
+  errors: ["API_KEY_INVALID", "FORBIDDEN", "UNAVAILABLE"],
+});
+
+export const dashboardLogout = route({
+  method: "POST",
+  path: "/dashboard/logout",
+  auth: "none",
+  summary: "End the dashboard session of this browser.",
+  tag: "dashboard",
+  responses: { 204: null },
+});
+
+export const dashboardSession = route({
+  method: "GET",
+  path: "/dashboard/session",
+  auth: "none",
+  summary: "Whether this browser is logged in, and whether a login is needed at all.",
+  tag: "dashboard",
+  responses: { 200: z.object({ authenticated: z.boolean(), required: z.boolean(), version: z.string() }) },
+});
+
+export const dashboardPage = route({
+  method: "GET",
+  path: "/dashboard",
+  auth: "admin",
+  monitor: true,
+  summary: "The dashboard's page; without a session the same page, with status 401, asks for the key.",
+  tag: "dashboard",
+  rawReply: "html",
+  responses: { 200: null },
+});
+
+/** Scripts and styles hold no data, and the login page needs them. */
+export const dashboardAsset = route({
+  method: "GET",
+  path: "/dashboard/*",
+  auth: "none",
+  summary: "The dashboard's scripts and styles.",
+  tag: "dashboard",
+  params: z.object({ "*": z.string() }),
+  rawReply: "binary",
+  responses: { 200: null, 304: null },
+  errors: ["NOT_FOUND"],
+});

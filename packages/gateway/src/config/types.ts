@@ -1,0 +1,26 @@
+import type { Config } from "./schema.ts";
+
+/** Where things lie on disk; all absolute. */
+export interface Paths {
+  home: string;
+  configFile: string;
+  database: string;
+  logs: string;
+  agentDir(agentId: string): string;
+  sessionDir(agentId: string, chatId: string, sessionId: string): string;
+  mediaDir(agentId: string): string;
+}
+
+/** The running configuration and its changes. */
+export interface ConfigStore {
+  readonly current: Config;
+  /** Called after each applied reload with the new and the old configuration; returns the unsubscriber. */
+  onChange(listener: (next: Config, previous: Config) => void): () => void;
+  /**
+   * Changes the file: `edit` gets the raw parsed JSON (unknown keys and key order included) and mutates it. The
+   * result is validated, written atomically under the one lock, and applied before the promise resolves. Rejects
+   * with a `GatewayError` and writes nothing when it would not load.
+   */
+  update(edit: (raw: Record<string, unknown>) => void): Promise<Config>;
+  close(): Promise<void>;
+}

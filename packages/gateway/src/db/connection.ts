@@ -1,0 +1,47 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+
+export type Param = SQLInputValue;
+export type Row = Record<string, unknown>;
+
+/** A connection that keeps its prepared statements. One thread's own. */
+export interface Connection {
+  readonly raw: DatabaseSync;
+  prepare(sql: string): StatementSync;
+  all(sql: string, params?: readonly Param[]): Row[];
+  get(sql: string, params?: readonly Param[]): Row | undefined;
+  run(sql: string, params?: readonly Param[]): { changes: number; lastInsertRowid: number };
+  close(): void;
+}
+
+const MAX_STATEMENTS = 500;
+
+/**
+ * Opens `file`. Writers commit with `synchronous=FULL`: in WAL mode that is an fsync before COMMIT returns, so what
+ * was acknowledged survives a power cut (https://sqlite.org/pragma.html#pragma_synchronous).
+ */
+export function openConnection(file: string, mode: "read" | "write"): Connection {
+  const raw = new DatabaseSync(file, { readOnly: mode === "read" });
+  raw.exec("PRAGMA busy_timeout = 5000");
+  if (mode === "write") raw.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  raw.exec("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY");
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string) => {
+    const known = statements.get(sql);
+    if (known) return known;
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    const statement = raw.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  return {
+    raw,
+    prepare,
+    all: (sql, params = []) => prepare(sql).all(...params) as Row[],
+    get: (sql, params = []) => prepare(sql).get(...params) as Row | undefined,
+    run(sql, params = []) {
+      const { changes, lastInsertRowid } = prepare(sql).run(...params);
+      return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+    },
+    close: () => raw.close(),
+  };
+}

@@ -1,0 +1,118 @@
+import {
+  type Compilable,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import type { Clock } from "../lib/clock.ts";
+import { workerEntry } from "../lib/entry.ts";
+import { openConnection, type Param } from "./connection.ts";
+import { migrate } from "./migrations.ts";
+import type { Statement, StatementResult } from "./protocol.ts";
+import type { Tables } from "./tables.ts";
+import { startWorker, type WorkerClient } from "./worker-client.ts";
+
+export type { Connection, Param, Row } from "./connection.ts";
+export { type Job, type JobContext, JobError, type Statement, type StatementResult } from "./protocol.ts";
+export type { Tables } from "./tables.ts";
+export { type IdleTask, serveConnection } from "./worker-loop.ts";
+
+/** The query builder. It only compiles; `Database` runs what comes out. */
+export const sqlBuilder = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});
+
+export interface Database {
+  /**
+   * Runs the statements as one transaction in the writer thread and resolves when they are on disk. Units that wait
+   * at the same time share one fsync. Rejects, with nothing written, when one of them fails.
+   */
+  write(...queries: readonly (Compilable | Statement)[]): Promise<StatementResult[]>;
+  /** Reads at once on this thread: for look-ups by index that return little. Sees every resolved `write`. */
+  all<T>(query: Compilable<T>): T[];
+  get<T>(query: Compilable<T>): T | undefined;
+  /** The same for hand-written SQL. */
+  allSql<T>(sql: string, params?: readonly Param[]): T[];
+  /** Reads in the reader thread: for whatever can take more than a millisecond or two. */
+  slow<T>(sql: string, params?: readonly Param[]): Promise<T[]>;
+  /** Long work in the writer thread, or in the reader's. See {@link Job}. */
+  writerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
+  readerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
+  /** Resolves when the writer thread died by itself: nothing can be stored any more. */
+  readonly died: Promise<Error>;
+  close(): Promise<void>;
+}
+
+const READER_IDLE_MS = 60_000;
+
+/** Opens (and creates or migrates) the database file. The reader thread starts when first needed and ends when idle. */
+export function openDatabase(file: string, clock: Clock): Database {
+  const setup = openConnection(file, "write");
+  migrate(setup.raw);
+  setup.close();
+  const reads = openConnection(file, "read");
+  const writer = startWorker(workerEntry("writer"), { file, mode: "write" });
+  let reader: WorkerClient | undefined;
+  let readerUsers = 0;
+  let stopTimer: (() => void) | undefined;
+
+  const withReader = async <T>(use: (client: WorkerClient) => Promise<T>): Promise<T> => {
+    stopTimer?.();
+    if (!reader) {
+      const started = startWorker(workerEntry("reader"), { file, mode: "read" });
+      reader = started;
+      void started.died.then(() => {
+        if (reader === started) reader = undefined;
+      });
+    }
+    readerUsers++;
+    try {
+      return await use(reader);
+    } finally {
+      readerUsers--;
+      stopTimer?.();
+      stopTimer = clock.after(READER_IDLE_MS, () => {
+        if (readerUsers > 0) return;
+        const idle = reader;
+        reader = undefined;
+        void idle?.close();
+      });
+    }
+  };
+
+  const compiled = (query: Compilable | Statement): Statement => {
+    if (!("compile" in query)) return query;
+    const { sql, parameters } = query.compile();
+    return { sql, params: parameters as readonly Param[] };
+  };
+
+  return {
+    died: writer.died,
+    write: (...queries) => writer.unit(queries.map(compiled)),
+    all<T>(query: Compilable<T>) {
+      const { sql, params } = compiled(query);
+      return reads.all(sql, params) as T[];
+    },
+    get<T>(query: Compilable<T>) {
+      const { sql, params } = compiled(query);
+      return reads.get(sql, params) as T | undefined;
+    },
+    allSql: <T>(sql: string, params: readonly Param[] = []) => reads.all(sql, params) as T[],
+    slow: <T>(sql: string, params: readonly Param[] = []) =>
+      withReader((client) => client.query(sql, params)) as Promise<T[]>,
+    writerJob: (name, args, options) => writer.job(name, args, options),
+    readerJob: (name, args, options) => withReader((client) => client.job(name, args, options)),
+    async close() {
+      stopTimer?.();
+      await Promise.all([writer.close(), reader?.close()]);
+      reads.close();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** Steps from one schema version to the next; `user_version` counts how many have run. Never edit a released one. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE chats (
+     id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, chat_id TEXT NOT NULL,
+     message_count INTEGER NOT NULL DEFAULT 0, last_activity INTEGER NOT NULL,
+     UNIQUE (agent_id, chat_id));
+   CREATE TABLE sessions (
+     id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, chat INTEGER NOT NULL REFERENCES chats (id),
+     agent_id TEXT NOT NULL, name TEXT NOT NULL, unnamed INTEGER NOT NULL DEFAULT 0,
+     created_at INTEGER NOT NULL, last_activity INTEGER NOT NULL,
+     message_count INTEGER NOT NULL DEFAULT 0, last_message TEXT,
+     image_config TEXT, video_config TEXT, model TEXT, model_override TEXT,
+     context_percent REAL NOT NULL DEFAULT 0, runtime_state TEXT,
+     summary TEXT, summary_upto INTEGER NOT NULL DEFAULT 0);
+   CREATE INDEX sessions_chat ON sessions (chat, last_activity);
+   CREATE TABLE messages (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, chat INTEGER NOT NULL, session INTEGER NOT NULL,
+     role INTEGER NOT NULL, content TEXT NOT NULL, ts INTEGER NOT NULL, extra TEXT);
+   CREATE INDEX messages_chat ON messages (chat, ts, id);
+   CREATE INDEX messages_session ON messages (session, ts, id);
+   CREATE TABLE turns (
+     id INTEGER PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL,
+     kind TEXT NOT NULL, state TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER);
+   CREATE INDEX turns_running ON turns (state) WHERE state = 'running';
+   CREATE TABLE turn_parts (id INTEGER PRIMARY KEY, request_id TEXT NOT NULL, text TEXT NOT NULL);
+   CREATE INDEX turn_parts_request ON turn_parts (request_id);
+   CREATE TABLE message_media (
+     message INTEGER NOT NULL, agent_id TEXT NOT NULL, path TEXT NOT NULL,
+     PRIMARY KEY (agent_id, path, message)) WITHOUT ROWID;
+   CREATE INDEX message_media_message ON message_media (message);
+   CREATE TABLE shares (
+     id TEXT PRIMARY KEY, token_hash TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, session TEXT NOT NULL,
+     path TEXT NOT NULL, expires_at INTEGER NOT NULL, created_at INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE VIRTUAL TABLE search_text USING fts5 (
+     chat, content, tokenize = 'trigram', content = '', contentless_delete = 1);
+   CREATE VIRTUAL TABLE search_grams USING fts5 (
+     chat, grams, tokenize = "unicode61 remove_diacritics 0 tokenchars '_'", content = '', contentless_delete = 1,
+     detail = column);`,
+];
+
+/** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */
+export function migrate(db: DatabaseSync): void {
+  const row = db.prepare("PRAGMA user_version").get() as { user_version: number };
+  if (row.user_version > MIGRATIONS.length) {
+    throw new Error(`gateway.db is from a newer version (schema ${row.user_version}); update the gateway`);
+  }
+  for (let version = row.user_version; version < MIGRATIONS.length; version++) {
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      db.exec(MIGRATIONS[version]!);
+      db.exec(`PRAGMA user_version = ${version + 1}`);
+      db.exec("COMMIT");
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { Param, Row } from "./connection.ts";
+
+/** One SQL statement of a unit. */
+export interface Statement {
+  sql: string;
+  params: readonly Param[];
+}
+/** What a statement of a unit came to; `rows` only where it has RETURNING. */
+export interface StatementResult {
+  changes: number;
+  lastInsertRowid: number;
+  rows: Row[];
+}
+
+/** To a worker. A `unit` is atomic; units that wait at the same time share one commit. */
+export type ToWorker =
+  | { id: number; kind: "unit"; statements: readonly Statement[] }
+  | { id: number; kind: "query"; sql: string; params: readonly Param[] }
+  | { id: number; kind: "job"; name: string; args: unknown }
+  | { id: number; kind: "cancel" }
+  | { id: number; kind: "close" };
+
+/** From a worker: answers in batches, and progress of jobs. */
+export type FromWorker =
+  | { id: number; ok: true; value: unknown }
+  | { id: number; ok: false; message: string; code?: string; data?: unknown }
+  | { id: number; progress: unknown };
+
+/** Long work inside a worker. It yields between slices, so that units are never kept waiting for long. */
+export type Job<Args = unknown, Result = unknown> = (context: JobContext, args: Args) => Promise<Result>;
+
+export interface JobContext {
+  db: import("./connection.ts").Connection;
+  /** Runs `slice` in a transaction of its own, after all units that wait. Keep a slice under about 20 ms. */
+  slice<T>(slice: () => T): Promise<T>;
+  progress(value: unknown): void;
+  signal: AbortSignal;
+}
+
+/** An error of a job that its caller understands: `code` and `data` cross the thread. */
+export class JobError extends Error {
+  readonly code: string;
+  readonly data: unknown;
+  constructor(code: string, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}

@@ -1,0 +1,98 @@
+import { Worker } from "node:worker_threads";
+import type { Param, Row } from "./connection.ts";
+import type { FromWorker, Statement, StatementResult, ToWorker } from "./protocol.ts";
+import { JobError } from "./protocol.ts";
+
+export interface WorkerClient {
+  unit(statements: readonly Statement[]): Promise<StatementResult[]>;
+  query(sql: string, params: readonly Param[]): Promise<Row[]>;
+  job<T>(
+    name: string,
+    args: unknown,
+    options?: { signal?: AbortSignal; progress?: (value: unknown) => void },
+  ): Promise<T>;
+  close(): Promise<void>;
+  /** Resolves with the error when the thread died by itself. */
+  readonly died: Promise<Error>;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  progress?: ((value: unknown) => void) | undefined;
+}
+
+/** Starts a worker thread that serves `file`. Messages sent before it is up wait in its queue. */
+export function startWorker(entry: URL, data: { file: string; mode: "read" | "write" }): WorkerClient {
+  const worker = new Worker(entry, { workerData: data, stdout: false, stderr: false });
+  const waiting = new Map<number, Waiting>();
+  let nextId = 1;
+  let dead: Error | undefined;
+  let closing = false;
+  let announce: (error: Error) => void;
+  const died = new Promise<Error>((resolve) => {
+    announce = resolve;
+  });
+  worker.on("message", (replies: FromWorker[]) => {
+    for (const reply of replies) {
+      const entry = waiting.get(reply.id);
+      if (!entry) continue;
+      if ("progress" in reply) {
+        entry.progress?.(reply.progress);
+        continue;
+      }
+      waiting.delete(reply.id);
+      if (reply.ok) entry.resolve(reply.value);
+      else
+        entry.reject(
+          reply.code ? new JobError(reply.code, reply.message, reply.data) : new Error(reply.message),
+        );
+    }
+  });
+  const fail = (error: Error) => {
+    dead ??= error;
+    for (const entry of waiting.values()) entry.reject(dead);
+    waiting.clear();
+    if (!closing) announce(dead);
+  };
+  worker.on("error", (error) => fail(error as Error));
+  worker.on("exit", (code) => fail(new Error(`database thread ended with ${code}`)));
+
+  const send = <T>(
+    message: (id: number) => ToWorker,
+    progress?: (value: unknown) => void,
+  ): { id: number; reply: Promise<T> } => {
+    const id = nextId++;
+    const reply = new Promise<T>((resolve, reject) => {
+      if (dead) return reject(dead);
+      waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, progress });
+      worker.postMessage(message(id));
+    });
+    return { id, reply };
+  };
+
+  return {
+    died,
+    unit: (statements) => send<StatementResult[]>((id) => ({ id, kind: "unit", statements })).reply,
+    query: (sql, params) => send<Row[]>((id) => ({ id, kind: "query", sql, params })).reply,
+    async job<T>(
+      name: string,
+      args: unknown,
+      options: { signal?: AbortSignal; progress?: (value: unknown) => void } = {},
+    ) {
+      const { id, reply } = send<T>((id) => ({ id, kind: "job", name, args }), options.progress);
+      const cancel = () => worker.postMessage({ id, kind: "cancel" } satisfies ToWorker);
+      options.signal?.addEventListener("abort", cancel, { once: true });
+      try {
+        return await reply;
+      } finally {
+        options.signal?.removeEventListener("abort", cancel);
+      }
+    },
+    async close() {
+      closing = true;
+      if (!dead) await send((id) => ({ id, kind: "close" })).reply.catch(() => {});
+      await worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { type Connection, openConnection } from "./connection.ts";
+import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker } from "./protocol.ts";
+
+type Unit = Extract<ToWorker, { kind: "unit" }>;
+
+/** How a finished job or a quiet moment is used: called when no unit waits; resolves true while work is left. */
+export type IdleTask = (context: Omit<JobContext, "progress" | "signal">) => boolean;
+
+/**
+ * Serves one connection from inside a worker thread: units with group commit, queries, and named jobs.
+ * `idle` runs in slices while nothing else waits (the search indexer does its work there).
+ */
+export function serveConnection(options: { jobs: Record<string, Job<never>>; idle?: IdleTask }): void {
+  const port = parentPort!;
+  const { file, mode } = workerData as { file: string; mode: "read" | "write" };
+  const db = openConnection(file, mode);
+  const aborts = new Map<number, AbortController>();
+  const slices: Array<() => void> = [];
+  let scheduled = false;
+  let idlePending = options.idle !== undefined;
+
+  const transaction = <T>(work: () => T): T => {
+    db.raw.exec("BEGIN IMMEDIATE");
+    try {
+      const value = work();
+      db.raw.exec("COMMIT");
+      return value;
+    } catch (error) {
+      if (db.raw.isTransaction) db.raw.exec("ROLLBACK");
+      throw error;
+    }
+  };
+
+  const runUnit = (statements: readonly Statement[]): StatementResult[] =>
+    statements.map(({ sql, params }) => {
+      if (/\bRETURNING\b/i.test(sql)) return { changes: 0, lastInsertRowid: 0, rows: db.all(sql, params) };
+      return { ...db.run(sql, params), rows: [] };
+    });
+
+  const failure = (id: number, error: unknown): FromWorker => {
+    const { message, code, data } = error as { message?: string; code?: string; data?: unknown };
+    return {
+      id,
+      ok: false,
+      message: message ?? String(error),
+      ...(code && { code }),
+      ...(data !== undefined && { data }),
+    };
+  };
+
+  /** All units commit together; only when one fails is each retried alone, so that it fails for itself. */
+  const runUnits = (units: readonly Unit[]): FromWorker[] => {
+    try {
+      return transaction(() =>
+        units.map((unit): FromWorker => ({ id: unit.id, ok: true, value: runUnit(unit.statements) })),
+      );
+    } catch (error) {
+      if (units.length === 1) return [failure(units[0]!.id, error)];
+      return units.flatMap((unit) => runUnits([unit]));
+    }
+  };
+
+  const startJob = (id: number, name: string, args: unknown) => {
+    const job = options.jobs[name];
+    const abort = new AbortController();
+    aborts.set(id, abort);
+    const context: JobContext = {
+      db,
+      signal: abort.signal,
+      progress: (progress) => port.postMessage([{ id, progress }] satisfies FromWorker[]),
+      slice: (work) =>
+        new Promise((resolve, reject) => {
+          slices.push(() => {
+            try {
+              resolve(transaction(work));
+            } catch (error) {
+              reject(error as Error);
+            }
+          });
+          schedule();
+        }),
+    };
+    const run = job ? job(context, args as never) : Promise.reject(new Error(`no job ${name}`));
+    run
+      .then(
+        (value): FromWorker => ({ id, ok: true, value }),
+        (error) => failure(id, error),
+      )
+      .then((reply) => {
+        aborts.delete(id);
+        port.postMessage([reply]);
+        idlePending = options.idle !== undefined;
+        schedule();
+      });
+  };
+
+  const handle = (message: ToWorker, units: Unit[], replies: FromWorker[]) => {
+    switch (message.kind) {
+      case "unit":
+        units.push(message);
+        break;
+      case "query":
+        try {
+          replies.push({ id: message.id, ok: true, value: db.all(message.sql, message.params) });
+        } catch (error) {
+          replies.push(failure(message.id, error));
+        }
+        break;
+      case "job":
+        startJob(message.id, message.name, message.args);
+        break;
+      case "cancel":
+        aborts.get(message.id)?.abort();
+        break;
+      case "close":
+        for (const abort of aborts.values()) abort.abort();
+        db.close();
+        port.postMessage([{ id: message.id, ok: true, value: null }] satisfies FromWorker[]);
+        port.close();
+        break;
+      default:
+        message satisfies never;
+    }
+  };
+
+  const onMessage = (first: ToWorker) => {
+    const units: Unit[] = [];
+    const replies: FromWorker[] = [];
+    handle(first, units, replies);
+    for (let next = receiveMessageOnPort(port); next && db.raw.isOpen; next = receiveMessageOnPort(port)) {
+      handle(next.message as ToWorker, units, replies);
+    }
+    if (units.length > 0) {
+      replies.push(...runUnits(units));
+      idlePending = options.idle !== undefined;
+    }
+    if (replies.length > 0) port.postMessage(replies);
+    schedule();
+  };
+
+  /** One slice a turn of the loop: messages that arrived meanwhile go first. */
+  const schedule = () => {
+    if (scheduled || !db.raw.isOpen || (slices.length === 0 && !idlePending)) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      if (!db.raw.isOpen) return;
+      const slice = slices.shift();
+      if (slice) slice();
+      else if (idlePending) runIdle();
+      schedule();
+    });
+  };
+
+  let idleTimer: NodeJS.Timeout | undefined;
+  const IDLE_DELAY_MS = 100;
+  /** Idle work waits a moment after the last write, so that a conversation's turns are not slowed by it. */
+  const runIdle = () => {
+    idlePending = false;
+    if (idleTimer) return;
+    idleTimer = setTimeout(() => {
+      idleTimer = undefined;
+      const step = () => {
+        if (!db.raw.isOpen) return;
+        const more = options.idle!({ db, slice: async (work) => transaction(work) });
+        if (more) setImmediate(step);
+      };
+      step();
+    }, IDLE_DELAY_MS);
+  };
+
+  port.on("message", onMessage);
+  schedule();
+}
+
+export type { Connection };

@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import type { BodyOf, ParamsOf, QueryOf, ReplyOf, RouteDecl } from "@agent-gateway/contract";
+import type { Principal } from "../auth/index.ts";
+
+/** A validated, authorised request. */
+export interface RequestContext<D extends RouteDecl = RouteDecl> {
+  readonly params: ParamsOf<D>;
+  readonly query: QueryOf<D>;
+  readonly body: BodyOf<D>;
+  readonly principal: Principal;
+  /** Also in the `x-request-id` header of the reply, and the id of the turn that the request starts. */
+  readonly requestId: string;
+  /** Aborted when the client goes away before the reply is finished. */
+  readonly signal: AbortSignal;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
+/** Reply of a handler: JSON with a declared status, a stream, or `handled` when it wrote to `res` itself. */
+export type Reply<Body = unknown> =
+  | { status: number; json: Body; headers?: Record<string, string> }
+  | { status: number; headers?: Record<string, string>; empty: true }
+  | { status: number; headers: Record<string, string>; stream: Readable }
+  | { status: number; headers: Record<string, string>; bytes: Uint8Array | string }
+  | { handled: true };
+
+export type Handler<D extends RouteDecl> = (
+  context: RequestContext<D>,
+) => Promise<Reply<ReplyOf<D>>> | Reply<ReplyOf<D>>;
+
+/** A declaration with the code that serves it. */
+export interface Endpoint {
+  readonly decl: RouteDecl;
+  readonly handler: Handler<RouteDecl>;
+}
+
+/**
+ * Ties a handler to its declaration, with the types of its params, query, body and replies.
+ * @example endpoint(routes.health, () => ({ status: 200, json: { status: "ok" } }))
+ */
+export function endpoint<const D extends RouteDecl>(decl: D, handler: Handler<D>): Endpoint {
+  return { decl, handler: handler as unknown as Handler<RouteDecl> };
+}
+
+/** Shorthand for the usual reply. */
+export function json<T>(body: T, status = 200, headers?: Record<string, string>): Reply<T> {
+  return { status, json: body, ...(headers && { headers }) };
+}

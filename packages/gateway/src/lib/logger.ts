@@ -1,0 +1,18 @@
+/** What rooms see of the log. Fields named like secrets are redacted by the implementation. */
+export interface Logger {
+  debug(fields: Record<string, unknown>, message: string): void;
+  info(fields: Record<string, unknown>, message: string): void;
+  warn(fields: Record<string, unknown>, message: string): void;
+  error(fields: Record<string, unknown>, message: string): void;
+  child(fields: Record<string, unknown>): Logger;
+}
+
+const nothing = () => {};
+/** Says nothing: for tools and unit tests. */
+export const silentLogger: Logger = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  child: () => silentLogger,
+};

@@ -1,0 +1,124 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+
+/** A file that goes to the agent with a message. */
+export interface InputFile {
+  /** Absolute path on this machine. */
+  path: string;
+  /** Type found by content: `image/png`, `image/jpeg`, `image/gif`, `image/webp` or `application/pdf`. */
+  mime: string;
+}
+
+/** What the agent is told in one turn. */
+export interface TurnInput {
+  text: string;
+  files: readonly InputFile[];
+}
+
+/** One earlier message, given to a process that does not know the conversation. */
+export interface HistoryEntry {
+  role: "user" | "assistant";
+  text: string;
+}
+
+/** What a runtime tells while a turn runs, in order. */
+export type RuntimeEvent =
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  | { type: "tool_use"; name: string; id: string }
+  | { type: "tool_result"; id: string; isError: boolean }
+  /** An image that came back in a tool result or from the model. */
+  | { type: "image"; mime: string; data: Uint8Array };
+
+/**
+ * How a turn ended. `text` is the whole reply; it always is, or ends with, what the text events added up to, unless
+ * the runtime knows better.
+ */
+export interface TurnOutcome {
+  status: "done" | "interrupted" | "failed";
+  text: string;
+  /** For `failed`: one sentence for the user. */
+  error?: string;
+  /** Real model that answered, where the runtime says so. */
+  model?: string;
+  /** Share of the context in use, 0-100, where the runtime reports it. */
+  contextPercent?: number;
+}
+
+/** A tool of the gateway's own that the agent can call. */
+export interface GatewayTool {
+  name: string;
+  description: string;
+  /** JSON Schema (type object) of the arguments. */
+  inputSchema: Record<string, unknown>;
+  /** Returns text for the agent. A thrown error's message goes to the agent as an error result. */
+  call(args: Record<string, unknown>): Promise<string>;
+}
+
+export interface OpenOptions {
+  agentId: string;
+  /** Gateway session id (UUID): also the id that a runtime with sessions of its own should use for a new one. */
+  sessionId: string;
+  /** Working directory: the agent's workspace. Exists. */
+  cwd: string;
+  /** Per-session folder for files of the runtime. Exists. */
+  sessionDir: string;
+  /** Model id; undefined leaves the choice to the runtime. */
+  model: string | undefined;
+  /** Context window in tokens of that model, where the gateway knows it. */
+  contextWindow: number | undefined;
+  /** The agent's configured `env`, already interpolated. */
+  env: Readonly<Record<string, string>>;
+  /** Tools of the agent program: true all, false none, or these. */
+  allowTools: boolean | readonly string[];
+  /** Standing instructions from the gateway (who is talking, image settings). Undefined when there are none. */
+  instructions: string | undefined;
+  /** Token of {@link RuntimeSession.resumeToken} when the agent program's own session holds the conversation. */
+  resume: string | undefined;
+  /** Messages to put in front when `resume` is undefined, or turns out to be unknown. Oldest first. */
+  history: readonly HistoryEntry[];
+  tools: readonly GatewayTool[];
+  log: Logger;
+  clock: Clock;
+  /** Aborted when nobody wants the session any more; opening must then fail and leave no process. */
+  signal: AbortSignal;
+}
+
+/** A live conversation with an agent: usually one child process. */
+export interface RuntimeSession {
+  /** Process id, or null where the runtime has no process. */
+  readonly pid: number | null;
+  /** Names the agent program's own session, for `resume` later; null while there is none. */
+  readonly resumeToken: string | null;
+  /** True when the process holds the conversation because it resumed or was given the history. */
+  readonly primed: boolean;
+  /**
+   * Runs one turn; never two at a time. Events arrive synchronously through `emit`, in the order the agent wrote
+   * them. Resolves when the turn is over, also when the process died (`failed`). Never rejects.
+   */
+  turn(input: TurnInput, emit: (event: RuntimeEvent) => void): Promise<TurnOutcome>;
+  /** Asks the running turn to end; `turn` then resolves `interrupted`. Escalates by itself within 5 s. */
+  interrupt(): Promise<void>;
+  /** Changes the model for the next turns. False when the runtime cannot without a new process. */
+  setModel(model: string): Promise<boolean>;
+  /** Share of the context in use, 0-100; undefined when unknown. At most 2 s. */
+  contextPercent(): Promise<number | undefined>;
+  /**
+   * Shortens the agent's own view of the conversation. Resolves to the summary; `null` when the runtime has no
+   * compaction, and the caller must start a new process with what it wants to keep.
+   */
+  compact(): Promise<{ summary: string | null } | null>;
+  /** Ends the process group: politely, then by force within 3 s. Safe to call twice. */
+  close(): Promise<void>;
+  /** Resolves when the process is gone, for whatever reason. */
+  readonly closed: Promise<void>;
+}
+
+/** A way to run agents. One instance serves one agent's configuration. */
+export interface Runtime {
+  readonly type: "agent-cli" | "acp" | "builtin" | "starter";
+  /** Starts a session. Rejects with one sentence for the user (an `Error`, no path or secret in its message). */
+  open(options: OpenOptions): Promise<RuntimeSession>;
+  /** Frees what is shared between sessions. */
+  close?(): Promise<void>;
+}
