@@ -87,7 +87,10 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
       const recorded = (async () => {
         const start = await startTime(pid);
         if (start === null) return;
-        await writeFile(join(dir, String(pid)), JSON.stringify({ pid, start, boot, owner: self } satisfies ChildRecord));
+        await writeFile(
+          join(dir, String(pid)),
+          JSON.stringify({ pid, start, boot, owner: self } satisfies ChildRecord),
+        );
       })().catch((error: unknown) => log.warn({ err: error, pid }, "child process could not be recorded"));
       live.set(pid, recorded);
       return recorded;
