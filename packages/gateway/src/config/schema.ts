@@ -93,7 +93,9 @@ export const sessionSection = sessionKeys.prefault({});
 export type GatewaySection = z.output<typeof gatewaySection>;
 export type SessionSection = z.output<typeof sessionSection>;
 export type ApiKeyEntry = z.output<typeof apiKey>;
-type AgentEntry = z.output<typeof agentEntry>;
+/** The declared keys of a loose object, without its index signature. */
+type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
+type AgentEntry = Known<z.output<typeof agentEntry>>;
 
 /** An agent as the rest of the gateway sees it: defaults filled in, overrides merged, variables resolved. */
 export interface AgentConfig extends Omit<AgentEntry, "name" | "workspace" | "history" | "session"> {
