@@ -1,0 +1,4 @@
+import { serveConnection } from "./db/index.ts";
+import { readerJobs } from "./history/jobs.ts";
+
+serveConnection({ jobs: readerJobs });

@@ -1,0 +1,4 @@
+import { serveConnection } from "./db/index.ts";
+import { writerJobs } from "./history/jobs.ts";
+
+serveConnection({ jobs: writerJobs });
