@@ -1,0 +1,59 @@
+import { GatewayError, type Model } from "@agent-gateway/contract";
+import type { AgentConfig } from "../../config/index.ts";
+import type { Command, Sessions } from "../../sessions/index.ts";
+
+export interface CommandDeps {
+  sessions: Sessions;
+  /** Throws `AGENT_NOT_FOUND`. */
+  requireAgent(agentId: string): AgentConfig;
+  models: { list(): Promise<Model[]>; resolve(idOrAlias: string): Promise<string | undefined> };
+}
+
+/** Runs slash commands and shapes their results; the session endpoints do the same things. */
+export function createCommandRunner(deps: CommandDeps) {
+  const { sessions, models } = deps;
+
+  return async (agent: AgentConfig, chatId: string, sessionId: string | undefined, command: Command) => {
+    const row =
+      sessionId === undefined
+        ? sessions.latest(agent.id, chatId)
+        : sessions.require(agent.id, chatId, sessionId);
+    if (!row) throw new GatewayError("SESSION_NOT_FOUND", "This chat has no session yet.");
+
+    const run = async (): Promise<Record<string, unknown>> => {
+      switch (command.name) {
+        case "/session": {
+          const info = sessions.info(row);
+          return {
+            name: info.sessionName,
+            messageCount: info.messageCount,
+            contextPercent: info.contextPercent,
+          };
+        }
+        case "/clear":
+          await sessions.clear(row);
+          return { cleared: true };
+        case "/compact":
+          return { ...(await sessions.compact(agent, row)) };
+        case "/stop":
+          return { stopped: await sessions.stop(row) };
+        case "/restart":
+          await sessions.restart(agent, row);
+          return { restarting: true };
+        case "/model": {
+          if (command.argument === "") {
+            return { model: row.model_override ?? agent.model ?? row.model, models: await models.list() };
+          }
+          const model = await models.resolve(command.argument);
+          if (!model)
+            throw new GatewayError("INVALID_REQUEST", "There is no such model; /model lists the known ones.");
+          await sessions.setModel(row, model);
+          return { model };
+        }
+        default:
+          return command.name satisfies never;
+      }
+    };
+    return { command: command.name, session_id: row.uuid, result: await run() };
+  };
+}

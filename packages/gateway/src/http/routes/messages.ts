@@ -1,0 +1,148 @@
+import { GatewayError, type ReplyOf, routes } from "@agent-gateway/contract";
+import { hasLevel } from "../../auth/principal.ts";
+import type { Config } from "../../config/index.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { sleep } from "../../lib/clock.ts";
+import { parseCommand, type Sessions, type Turn } from "../../sessions/index.ts";
+import { type Endpoint, endpoint, json, type RequestContext } from "../endpoint.ts";
+import { streamTurn } from "../sse.ts";
+import { type CommandDeps, createCommandRunner } from "./commands.ts";
+
+export interface MessageDeps extends CommandDeps {
+  sessions: Sessions;
+  config: () => Config;
+  clock: Clock;
+  onReader(delta: 1 | -1): void;
+}
+
+/** A greeting has no timeout of its own in the request; it gets the messages' default. */
+const GREETING_SOFT_MS = 60_000;
+
+const errorOf = (turn: Turn, code: "AGENT_FAILED" | "TIMEOUT", message: string) =>
+  new GatewayError(code, message, { extra: { session_id: turn.sessionId } });
+
+export function messageRoutes(deps: MessageDeps): Endpoint[] {
+  const { sessions, clock } = deps;
+  const runCommand = createCommandRunner(deps);
+  const timing = () => deps.config().gateway.turns;
+  const agentOf = (id: string) => deps.requireAgent(id);
+
+  const stream = async (context: Pick<RequestContext, "res">, turn: Turn, budgetMs?: number) => {
+    await streamTurn(context.res, turn.log, {
+      clock,
+      keepaliveMs: timing().keepaliveMs,
+      onReader: deps.onReader,
+      ...(budgetMs !== undefined && {
+        budget: {
+          ms: budgetMs,
+          event: {
+            type: "error",
+            code: "TIMEOUT_SOFT",
+            message: "The agent is still working; its reply will be in the history.",
+          } as const,
+        },
+      }),
+    });
+    return { handled: true } as const;
+  };
+
+  /** Waits for the whole reply, or answers 504 after `timeoutMs` while the turn goes on. */
+  const wholeReply = async (
+    turn: Turn,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ReplyOf<typeof routes.sendMessage>> => {
+    const waiting = new AbortController();
+    const timeout = sleep(clock, timeoutMs, AbortSignal.any([waiting.signal, signal]));
+    const result = await Promise.race([turn.done, timeout]);
+    waiting.abort();
+    if (!result)
+      throw errorOf(
+        turn,
+        "TIMEOUT",
+        "The agent did not answer in time; it works on, and its stream can be read.",
+      );
+    if (result.status === "timeout")
+      throw errorOf(turn, "TIMEOUT", "The agent did not finish in time and was interrupted.");
+    if (result.status === "failed") throw errorOf(turn, "AGENT_FAILED", result.error ?? "The agent failed.");
+    return {
+      request_id: turn.requestId,
+      agent_id: turn.agentId,
+      response: result.text,
+      session_id: turn.sessionId,
+      duration_ms: result.durationMs,
+      ...(result.status === "interrupted" && { interrupted: true as const }),
+      ...(result.attachments.length > 0 && { attachments: result.attachments }),
+    };
+  };
+
+  return [
+    endpoint(routes.sendMessage, async (context) => {
+      const { body, principal, requestId } = context;
+      const agent = agentOf(context.params.agentId);
+      const command = parseCommand(body.message);
+      if (!body.store_user_message && !hasLevel(principal, "write")) {
+        throw new GatewayError("FORBIDDEN", "store_user_message: false needs a write or admin key.");
+      }
+      const chatId = `api-${body.chat_id}`;
+      if (command) return json(await runCommand(agent, chatId, body.session_id, command));
+      const turn = await sessions.send({
+        agent,
+        requestId,
+        chatId,
+        sessionId: body.session_id,
+        text: body.message,
+        mediaFiles: body.media_files,
+        storeUserMessage: body.store_user_message,
+        imageParams: compact(body.image_params),
+        videoParams: compact(body.video_params),
+        softMs: body.timeout_ms,
+      });
+      if (!body.stream) return json(await wholeReply(turn, body.timeout_ms, context.signal));
+      const cancel = clock.after(body.timeout_ms, () =>
+        turn.log.append({
+          type: "timeout",
+          message: "The agent is still working; the stream stays open.",
+          resumable: true,
+        }),
+      );
+      void turn.done.then(cancel);
+      return stream(context, turn);
+    }),
+
+    endpoint(routes.greet, async (context) => {
+      const agent = agentOf(context.params.agentId);
+      const { chat_id, session_id } = context.body;
+      const turn = await sessions.greet(
+        agent,
+        `api-${chat_id}`,
+        session_id,
+        context.requestId,
+        GREETING_SOFT_MS,
+      );
+      return turn ? stream(context, turn) : { status: 204, empty: true };
+    }),
+
+    endpoint(routes.inject, async (context) => {
+      const { agentId, chatId, sessionId } = context.params;
+      const budgetMs = timing().injectionMs;
+      const turn = await sessions.send({
+        agent: agentOf(agentId),
+        requestId: context.requestId,
+        chatId,
+        sessionId,
+        text: context.body.content,
+        senderName: context.body.senderName,
+        softMs: budgetMs,
+        kind: "injection",
+      });
+      return stream(context, turn, budgetMs);
+    }),
+  ];
+}
+
+/** Drops fields without a value; undefined when none is left. */
+function compact(params: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const entries = Object.entries(params ?? {}).filter(([, value]) => value !== undefined);
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}

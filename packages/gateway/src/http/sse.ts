@@ -1,0 +1,80 @@
+import type { ServerResponse } from "node:http";
+import { DONE, type TurnEvent } from "@agent-gateway/contract";
+import type { Clock } from "../lib/clock.ts";
+import { type Cursor, encode, type TurnLog } from "../sessions/index.ts";
+
+/** Written to a client that does not read, this much waits in its socket before the reader pauses. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+export interface SseOptions {
+  clock: Clock;
+  keepaliveMs: number;
+  /** Where to start; default the beginning. */
+  cursor?: Cursor;
+  /** Ends the stream after this many ms with `event` in place of what is still to come. */
+  budget?: { ms: number; event: TurnEvent };
+  onReader?: (delta: 1 | -1) => void;
+}
+
+/**
+ * Streams a turn to one client and resolves when the stream is over or the client is gone. Frames go out in the tick
+ * in which the agent's output arrived. A client that does not keep up pauses alone: it goes on from its cursor later.
+ */
+export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOptions): Promise<void> {
+  const { clock } = options;
+  const cursor = options.cursor ?? { seq: 0, textEnd: 0 };
+  res.writeHead(200, {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+  });
+  res.flushHeaders();
+  res.socket?.setNoDelay(true);
+  options.onReader?.(1);
+
+  return new Promise((resolve) => {
+    let blocked = false;
+    let over = false;
+
+    const finish = () => {
+      if (over) return;
+      over = true;
+      unsubscribe();
+      cancelKeepalive();
+      cancelBudget();
+      options.onReader?.(-1);
+      resolve();
+    };
+    const pump = () => {
+      if (over || blocked) return;
+      const data = log.framesAfter(cursor);
+      if (data) {
+        blocked = !res.write(data) && res.writableLength > MAX_WAITING_BYTES;
+        if (blocked) res.once("drain", unblock);
+      }
+      if (log.ended && cursor.seq >= log.lastSeq) {
+        // A reader that starts exactly at the end has no frame left that carries the sentinel.
+        res.end(data ? undefined : `data: ${DONE}\n\n`);
+        finish();
+      }
+    };
+    const unblock = () => {
+      blocked = false;
+      pump();
+    };
+    const unsubscribe = log.subscribe(pump);
+    const cancelKeepalive = clock.every(options.keepaliveMs, () => {
+      if (!blocked) res.write(": keepalive\n\n");
+    });
+    const cancelBudget = options.budget
+      ? clock.after(options.budget.ms, () => {
+          const frame = encode(options.budget!.event, cursor.seq + 1, JSON.stringify(log.requestId));
+          res.end(`${frame.slice(frame.indexOf("\n") + 1)}data: ${DONE}\n\n`);
+          finish();
+        })
+      : () => {};
+    res.once("close", finish);
+    res.on("error", finish);
+    pump();
+  });
+}

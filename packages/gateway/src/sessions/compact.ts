@@ -1,0 +1,97 @@
+import { randomUUID } from "node:crypto";
+import { GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig } from "../config/index.ts";
+import type { Pool } from "./pool.ts";
+import type { SessionDeps } from "./ports.ts";
+import type { SessionRow, SessionStore } from "./store.ts";
+import type { Turns } from "./turns.ts";
+
+/** Messages that a compaction leaves as they are. */
+const KEEP_MESSAGES = 10;
+const SUMMARY_SOFT_MS = 120_000;
+const SUMMARY_PROMPT =
+  "Please write a detailed summary of the conversation so far, for your own later use: what was asked, what was found " +
+  "or decided, names, numbers and files that matter, and what is still open. Answer with the summary alone.";
+
+export interface Compacted {
+  success: boolean;
+  keptMessages: number;
+  archivedMessages: number;
+}
+
+/** Compaction: the older part of a session becomes a summary, its messages stay in history. */
+export function createCompaction(room: { deps: SessionDeps; store: SessionStore; pool: Pool; turns: Turns }) {
+  const { deps, store, pool, turns } = room;
+  const compacting = new Set<string>();
+
+  const openRequest = (agent: AgentConfig, row: SessionRow) => {
+    const limit = agent.history.maxHistoryMessages;
+    return {
+      model: row.model_override ?? agent.model,
+      resume: () => undefined,
+      history: () => turns.historyOf(row, limit, store.maxMessageId()),
+    };
+  };
+
+  return {
+    async compact(agent: AgentConfig, row: SessionRow): Promise<Compacted> {
+      if (turns.running(row.uuid) || compacting.has(row.uuid)) throw new GatewayError("SESSION_BUSY");
+      const ids = store.messageIds(row.id, row.summary_upto);
+      if (ids.length <= KEEP_MESSAGES)
+        return { success: true, keptMessages: ids.length, archivedMessages: 0 };
+      compacting.add(row.uuid);
+      try {
+        const turn = turns.start({
+          agent,
+          session: row,
+          requestId: randomUUID(),
+          kind: "compact",
+          text: SUMMARY_PROMPT,
+          softMs: SUMMARY_SOFT_MS,
+          act: (runtime) => runtime.compact(),
+        });
+        const result = await turn.done;
+        if (result.status !== "done" || result.text.trim() === "") {
+          throw new GatewayError(
+            "AGENT_FAILED",
+            `The session was not compacted: ${result.error ?? "the agent gave no summary."}`,
+          );
+        }
+        const keptFrom = ids.length - KEEP_MESSAGES;
+        await deps.db.write(
+          store.update(row.id, {
+            summary: result.text,
+            summary_upto: ids[keptFrom - 1]!,
+            runtime_state: null,
+            context_percent: 0,
+          }),
+        );
+        // The next process starts from the summary and the kept messages, whatever this one made of it.
+        const place = pool.get(row.uuid);
+        if (place && !place.busy) await pool.drop(place);
+        return { success: true, keptMessages: KEEP_MESSAGES, archivedMessages: keptFrom };
+      } finally {
+        compacting.delete(row.uuid);
+      }
+    },
+
+    /** Starts the session's process without a turn; a failure shows at the next message. */
+    reopen(agent: AgentConfig, row: SessionRow) {
+      if (turns.running(row.uuid)) return;
+      const place = pool.reserve(agent, { chatId: row.chat_id, sessionId: row.uuid });
+      pool
+        .runtime(place, openRequest(agent, row))
+        .then(
+          () => deps.log.info({ agent: agent.id, session: row.uuid }, "session is back after its restart"),
+          (error) =>
+            deps.log.warn(
+              { err: error, agent: agent.id, session: row.uuid },
+              "restarting the session failed",
+            ),
+        )
+        .finally(() => {
+          if (!turns.running(row.uuid)) pool.release(place);
+        });
+    },
+  };
+}

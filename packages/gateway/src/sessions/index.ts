@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+import { readFile, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig } from "../config/index.ts";
+import { createCompaction } from "./compact.ts";
+import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
+import { createPool } from "./pool.ts";
+import type { SessionDeps } from "./ports.ts";
+import { recoverTurns } from "./recovery.ts";
+import { createSessionStore, type SessionRow } from "./store.ts";
+import { createTurns, type Turn } from "./turns.ts";
+
+export { COMMANDS, type Command, parseCommand } from "./commands.ts";
+export type { MediaPort, SessionDeps, ToolScope, TurnCounters, TurnStep } from "./ports.ts";
+export type { SessionRow } from "./store.ts";
+export type { Cursor, TurnLog } from "./turn-log.ts";
+export { encode } from "./turn-log.ts";
+export type { Turn, TurnResult } from "./turns.ts";
+
+/** What a caller sends into a session. */
+export interface Incoming {
+  agent: AgentConfig;
+  requestId: string;
+  /** Stored chat id: `api-…`, `botchat-…`. */
+  chatId: string;
+  /** Omit for a new session. */
+  sessionId?: string | undefined;
+  text: string;
+  mediaFiles?: readonly string[] | undefined;
+  /** Default true. */
+  storeUserMessage?: boolean;
+  senderName?: string | undefined;
+  imageParams?: object | undefined;
+  videoParams?: object | undefined;
+  softMs: number;
+  kind?: "message" | "greeting" | "injection";
+}
+
+const GREETING_FILE = "GREETING.md";
+
+/** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
+export function createSessions(deps: SessionDeps) {
+  const { db, clock } = deps;
+  const store = createSessionStore(db);
+  const pool = createPool(deps);
+  const turns = createTurns(deps, store, pool);
+
+  /** The session, or `SESSION_NOT_FOUND`. */
+  const require = (agentId: string, chatId: string, sessionId: string): SessionRow => {
+    const row = store.find(agentId, chatId, sessionId);
+    if (!row) throw new GatewayError("SESSION_NOT_FOUND", "There is no such session under this chat.");
+    return row;
+  };
+  const requireFree = (row: SessionRow) => {
+    if (turns.running(row.uuid)) throw new GatewayError("SESSION_BUSY");
+  };
+  const dropProcess = async (row: SessionRow) => {
+    const place = pool.get(row.uuid);
+    if (place) await pool.drop(place);
+  };
+  const stop = async (row: SessionRow): Promise<boolean> => {
+    const turn = turns.running(row.uuid);
+    if (!turn) return false;
+    await turn.stop();
+    return true;
+  };
+  const compaction = createCompaction({ deps, store, pool, turns });
+
+  const withContext = (incoming: Incoming): string => {
+    const notes: string[] = [];
+    if (incoming.senderName) notes.push(`<sender_name>${escapeXml(incoming.senderName)}</sender_name>`);
+    if (incoming.imageParams)
+      notes.push(`<image_params>${escapeXml(JSON.stringify(incoming.imageParams))}</image_params>`);
+    if (incoming.videoParams)
+      notes.push(`<video_params>${escapeXml(JSON.stringify(incoming.videoParams))}</video_params>`);
+    return notes.length > 0 ? `${notes.join("\n")}\n${incoming.text}` : incoming.text;
+  };
+
+  return {
+    find: store.find,
+    latest: store.latest,
+    list: store.list,
+    require,
+    running: turns.running,
+    kept: turns.kept,
+    places: pool.places,
+
+    /**
+     * Sends a message and starts its turn. Everything that can be refused is refused here; resolves when the message
+     * is on disk. Throws `INVALID_REQUEST` (media), `SESSION_NOT_FOUND`, `SESSION_BUSY`, `CAPACITY`.
+     */
+    async send(incoming: Incoming): Promise<Turn> {
+      const { agent, chatId } = incoming;
+      const paths = incoming.mediaFiles ?? [];
+      const files =
+        paths.length > 0
+          ? await Promise.all(paths.map((path) => deps.media.resolveUpload(agent.id, path)))
+          : [];
+      const row =
+        incoming.sessionId === undefined ? undefined : require(agent.id, chatId, incoming.sessionId);
+      const uuid = row?.uuid ?? pool.spareId(agent) ?? randomUUID();
+      const settings = (column: "image_config" | "video_config", value: object | undefined) =>
+        value === undefined || Object.keys(value).length === 0
+          ? []
+          : [
+              {
+                sql: `UPDATE sessions SET ${column} = ? WHERE uuid = ?`,
+                params: [JSON.stringify(value), uuid],
+              },
+            ];
+      const turn = turns.start({
+        agent,
+        session: row ?? { chat_id: chatId, uuid, id: undefined },
+        requestId: incoming.requestId,
+        kind: incoming.kind ?? "message",
+        text: withContext(incoming),
+        files,
+        ...(incoming.storeUserMessage !== false && {
+          store: {
+            content: incoming.text,
+            media: paths,
+            extra: {
+              ...(incoming.senderName && { senderName: incoming.senderName }),
+              ...(paths.length > 0 && { mediaFiles: [...paths] }),
+            },
+          },
+        }),
+        also: [
+          ...settings("image_config", incoming.imageParams),
+          ...settings("video_config", incoming.videoParams),
+        ],
+        softMs: incoming.softMs,
+      });
+      await turn.started;
+      return turn;
+    },
+
+    /**
+     * Takes the one-shot greeting and lets the agent answer it; undefined when there is none. The file goes only when
+     * its turn is sure to run.
+     */
+    async greet(
+      agent: AgentConfig,
+      chatId: string,
+      sessionId: string,
+      requestId: string,
+      softMs: number,
+    ): Promise<Turn | undefined> {
+      const row = require(agent.id, chatId, sessionId);
+      requireFree(row);
+      const file = join(agent.workspace, GREETING_FILE);
+      const text = await readFile(file, "utf8").catch(() => "");
+      if (text.trim() === "") return undefined;
+      const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs });
+      await unlink(file).catch(() => {});
+      try {
+        await turn.started;
+      } catch (error) {
+        await writeFile(file, text).catch(() => {});
+        throw error;
+      }
+      return turn;
+    },
+
+    async create(
+      agent: AgentConfig,
+      chatId: string,
+      options: { prompt?: string | undefined; name?: string | undefined },
+    ) {
+      const uuid = pool.spareId(agent) ?? randomUUID();
+      const named = options.name?.trim() || (options.prompt?.trim() ? nameFrom(options.prompt) : undefined);
+      const now = clock.now();
+      await db.write(...store.createSession(agent.id, chatId, uuid, named, now));
+      return { sessionId: uuid, sessionName: named ?? PLACEHOLDER_NAME, createdAt: now };
+    },
+
+    info(row: SessionRow) {
+      return {
+        sessionId: row.uuid,
+        sessionName: row.name,
+        messageCount: row.message_count,
+        contextPercent: row.context_percent,
+        createdAt: row.created_at,
+        lastActivity: row.last_activity,
+      };
+    },
+
+    async rename(row: SessionRow, name: string) {
+      await db.write(store.update(row.id, { name, unnamed: 0 }));
+    },
+
+    async remove(row: SessionRow) {
+      await stop(row);
+      await dropProcess(row);
+      await db.write(...deps.history.clearStatements(row.id), store.remove(row.id));
+      turns.forget(row.uuid);
+    },
+
+    /** Throws `SESSION_BUSY`. */
+    async clear(row: SessionRow) {
+      requireFree(row);
+      await dropProcess(row);
+      requireFree(row);
+      const blank = {
+        summary: null,
+        summary_upto: 0,
+        runtime_state: null,
+        context_percent: 0,
+        last_message: null,
+      };
+      await db.write(...deps.history.clearStatements(row.id), store.update(row.id, blank));
+    },
+
+    /** Throws `SESSION_BUSY`, `CAPACITY`, `AGENT_FAILED`. */
+    compact: compaction.compact,
+    stop,
+
+    /** Ends the session's process, interrupting a turn, and starts a fresh one in the background. */
+    async restart(agent: AgentConfig, row: SessionRow) {
+      await stop(row);
+      await dropProcess(row);
+      compaction.reopen(agent, row);
+    },
+
+    /** Sets the model of this session alone; it applies from the next turn on. */
+    async setModel(row: SessionRow, model: string) {
+      await db.write(store.update(row.id, { model_override: model }));
+    },
+
+    recover: () => recoverTurns({ db, store, clock, log: deps.log }),
+    reconfigure: pool.reconfigure,
+
+    /** Interrupts what runs, keeps the text so far, and ends every process. */
+    async close() {
+      await Promise.all(turns.allRunning().map((turn) => turn.stop("shutdown")));
+      await pool.close();
+    },
+  };
+}
+export type Sessions = ReturnType<typeof createSessions>;
+
+function escapeXml(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}

@@ -1,0 +1,303 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig } from "../config/index.ts";
+import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/types.ts";
+import type { SessionDeps, ToolScope } from "./ports.ts";
+
+/** At most this many processes start at the same time: a burst of starts takes far longer than a queue of them. */
+const SPAWN_PARALLEL = 2;
+/** Folder of spare processes' files, where a chat's folder would be. */
+const SPARE_CHAT = ".spare";
+const MAX_INSTRUCTIONS_BYTES = 65_536;
+
+/** A session's place in the pool: its process, or the start of one. */
+export interface Place {
+  readonly agentId: string;
+  /** Empty while the place is a spare that no chat has taken yet. */
+  chatId: string;
+  readonly sessionId: string;
+  busy: boolean;
+  lastActivity: number;
+  spawnedAt: number | null;
+  runtime: RuntimeSession | undefined;
+  opening: Promise<RuntimeSession> | undefined;
+  runtimeType: string | undefined;
+  model: string | undefined;
+  /** The agent's configuration that the process was started with. */
+  agent: AgentConfig;
+  readonly scope: ToolScope;
+  /** Aborted when the place is given up. */
+  readonly abort: AbortController;
+}
+
+/** What a process is started with, beyond what its agent's configuration says. */
+export interface OpenRequest {
+  model: string | undefined;
+  resume(runtimeType: string): string | undefined;
+  history: () => readonly HistoryEntry[];
+}
+
+/** The live processes: one per session, bounded per agent, evicted and ended when idle. */
+export function createPool(deps: SessionDeps) {
+  const { clock, log } = deps;
+  const places = new Map<string, Place>();
+  const idleTimers = new Map<Place, () => void>();
+  const closing = new Set<Promise<void>>();
+  const queue: Array<() => void> = [];
+  let spawning = 0;
+  let stopped = false;
+
+  const spawnSlot = async (): Promise<() => void> => {
+    if (spawning >= SPAWN_PARALLEL) await new Promise<void>((resolve) => queue.push(resolve));
+    else spawning++;
+    return () => {
+      const next = queue.shift();
+      if (next) next();
+      else spawning--;
+    };
+  };
+
+  const cancelIdle = (place: Place) => {
+    idleTimers.get(place)?.();
+    idleTimers.delete(place);
+  };
+
+  /** Gives the place up at once and ends its process in the background. */
+  const drop = (place: Place): Promise<void> => {
+    if (places.get(place.sessionId) === place) places.delete(place.sessionId);
+    cancelIdle(place);
+    place.abort.abort();
+    const runtime = place.runtime;
+    place.runtime = undefined;
+    if (!runtime) return Promise.resolve();
+    const done = runtime
+      .close()
+      .catch((error) => log.warn({ err: error, session: place.sessionId }, "closing failed"));
+    closing.add(done);
+    void done.finally(() => closing.delete(done));
+    return done;
+  };
+
+  const armIdle = (place: Place) => {
+    cancelIdle(place);
+    if (place.chatId === "") return;
+    const idleMs = (deps.agent(place.agentId) ?? place.agent).session.idleTimeoutMinutes * 60_000;
+    const wait = Math.max(0, place.lastActivity + idleMs - clock.now());
+    idleTimers.set(
+      place,
+      clock.after(wait, () => {
+        if (place.busy || places.get(place.sessionId) !== place) return;
+        if (clock.now() - place.lastActivity < idleMs) return armIdle(place);
+        log.info({ agent: place.agentId, session: place.sessionId }, "idle session's process ended");
+        void drop(place);
+      }),
+    );
+  };
+
+  const evictFor = (agent: AgentConfig) => {
+    const mine = [...places.values()].filter((place) => place.agentId === agent.id);
+    if (mine.length < agent.session.maxConcurrent) return;
+    const oldest = mine.filter((place) => !place.busy).sort((a, b) => a.lastActivity - b.lastActivity)[0];
+    if (!oldest) {
+      throw new GatewayError(
+        "CAPACITY",
+        "All of this agent's sessions are busy; try again in a few seconds.",
+        {
+          headers: { "Retry-After": "5" },
+        },
+      );
+    }
+    log.info({ agent: agent.id, session: oldest.sessionId }, "oldest idle session evicted");
+    void drop(oldest);
+  };
+
+  const instructionsOf = async (agent: AgentConfig): Promise<string | undefined> => {
+    const text = await readFile(join(agent.workspace, "AGENTS.md"), "utf8").catch(() => "");
+    return text.trim() === "" ? undefined : text.slice(0, MAX_INSTRUCTIONS_BYTES);
+  };
+
+  const openRuntime = async (place: Place, request: OpenRequest): Promise<RuntimeSession> => {
+    const agent = place.agent;
+    const { signal } = place.abort;
+    const runtime = await deps.runtimeFor(agent);
+    await Promise.all([
+      mkdir(agent.workspace, { recursive: true }),
+      mkdir(place.scope.sessionDir, { recursive: true, mode: 0o700 }),
+    ]);
+    const instructions = await instructionsOf(agent);
+    const release = await spawnSlot();
+    try {
+      if (signal.aborted) throw new Error("The session was closed while its agent started.");
+      const options: OpenOptions = {
+        agentId: agent.id,
+        sessionId: place.sessionId,
+        cwd: agent.workspace,
+        sessionDir: place.scope.sessionDir,
+        model: request.model,
+        contextWindow: request.model === undefined ? undefined : deps.models.contextWindow(request.model),
+        env: agent.env,
+        allowTools: agent.allowTools,
+        instructions,
+        resume: request.resume(runtime.type),
+        history: request.history(),
+        tools: deps.tools(place.scope),
+        log: log.child({ agent: agent.id, session: place.sessionId }),
+        clock,
+        signal,
+      };
+      const session = await runtime.open(options);
+      if (signal.aborted) {
+        await session.close();
+        throw new Error("The session was closed while its agent started.");
+      }
+      place.runtime = session;
+      place.runtimeType = runtime.type;
+      place.model = request.model;
+      place.spawnedAt = clock.now();
+      void session.closed.then(() => {
+        if (place.runtime !== session) return;
+        place.runtime = undefined;
+        if (!place.busy) void drop(place);
+      });
+      return session;
+    } finally {
+      release();
+    }
+  };
+
+  const newPlace = (agent: AgentConfig, chatId: string, sessionId: string): Place => {
+    const dir = deps.sessionDir(agent.id, chatId === "" ? SPARE_CHAT : chatId, sessionId);
+    const place: Place = {
+      agentId: agent.id,
+      chatId,
+      sessionId,
+      busy: true,
+      lastActivity: clock.now(),
+      spawnedAt: null,
+      runtime: undefined,
+      opening: undefined,
+      runtimeType: undefined,
+      model: undefined,
+      agent,
+      scope: { agentId: agent.id, chatId, sessionId, sessionDir: dir, onAttachment: () => {} },
+      abort: new AbortController(),
+    };
+    places.set(sessionId, place);
+    return place;
+  };
+
+  /** Starts spare processes for `agent` until it has as many as configured, as far as there is room. */
+  const fillSpares = (agent: AgentConfig) => {
+    if (stopped) return;
+    const mine = [...places.values()].filter((place) => place.agentId === agent.id);
+    const missing = agent.session.warmSpares - mine.filter((place) => place.chatId === "").length;
+    const room = agent.session.maxConcurrent - mine.length;
+    for (let count = Math.min(missing, room); count > 0; count--) {
+      const place = newPlace(agent, "", randomUUID());
+      place.busy = false;
+      open(place, { model: agent.model, resume: () => undefined, history: () => [] }).catch((error) => {
+        log.warn({ err: error, agent: agent.id }, "a spare process could not be started");
+        void drop(place);
+      });
+    }
+  };
+
+  /** One start at a time and place: whoever needs the process meanwhile waits for the same one. */
+  const open = (place: Place, request: OpenRequest): Promise<RuntimeSession> => {
+    place.opening ??= openRuntime(place, request).finally(() => {
+      place.opening = undefined;
+    });
+    return place.opening;
+  };
+
+  return {
+    places: () => [...places.values()].filter((place) => place.chatId !== ""),
+    get: (sessionId: string) => places.get(sessionId),
+
+    /**
+     * Takes the session's place for a turn, at once. Evicts the oldest idle session of the agent when all places are
+     * taken. Throws `CAPACITY` when all are busy. The caller gives it back with `release`.
+     */
+    reserve(agent: AgentConfig, session: Omit<ToolScope, "onAttachment" | "sessionDir" | "agentId">): Place {
+      if (stopped) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
+      const known = places.get(session.sessionId);
+      if (known && !known.busy && !sameProcess(known.agent, agent)) void drop(known);
+      let place = places.get(session.sessionId);
+      if (!place) {
+        evictFor(agent);
+        place = newPlace(agent, session.chatId, session.sessionId);
+      }
+      if (place.chatId === "") {
+        place.chatId = session.chatId;
+        place.scope.chatId = session.chatId;
+        place.scope.sessionDir = deps.sessionDir(agent.id, session.chatId, session.sessionId);
+        void mkdir(place.scope.sessionDir, { recursive: true, mode: 0o700 }).catch(() => {});
+        fillSpares(agent);
+      }
+      place.agent = agent;
+      place.busy = true;
+      cancelIdle(place);
+      return place;
+    },
+
+    /** The place's process with the wanted model, started when there is none. Rejects with a sentence for the user. */
+    async runtime(place: Place, request: OpenRequest): Promise<RuntimeSession> {
+      const live = place.opening ? await place.opening : place.runtime;
+      if (live) {
+        if (request.model === place.model || request.model === undefined) return live;
+        if (await live.setModel(request.model)) {
+          place.model = request.model;
+          return live;
+        }
+        place.runtime = undefined;
+        await live.close();
+      }
+      return open(place, request);
+    },
+
+    release(place: Place) {
+      place.busy = false;
+      place.lastActivity = clock.now();
+      place.scope.onAttachment = () => {};
+      if (!place.runtime) void drop(place);
+      else armIdle(place);
+    },
+
+    drop,
+    fillSpares,
+
+    /** Id of a spare process that is ready, for a new session to take; undefined when there is none. */
+    spareId(agent: AgentConfig): string | undefined {
+      const ready = (place: Place) =>
+        place.agentId === agent.id && place.chatId === "" && place.runtime && sameProcess(place.agent, agent);
+      return [...places.values()].find(ready)?.sessionId;
+    },
+
+    /** Re-reads what a new configuration changes: idle times, and processes whose agent is gone or different. */
+    reconfigure() {
+      for (const place of [...places.values()]) {
+        if (place.busy) continue;
+        const agent = deps.agent(place.agentId);
+        if (!agent || !sameProcess(place.agent, agent)) void drop(place);
+        else armIdle(place);
+      }
+    },
+
+    /** Ends every process. Resolves when all are gone. */
+    async close() {
+      stopped = true;
+      for (const place of [...places.values()]) void drop(place);
+      await Promise.all(closing);
+    },
+  };
+}
+export type Pool = ReturnType<typeof createPool>;
+
+/** True when a process started for `a` may serve `b`: all that reaches the process is the same. */
+function sameProcess(a: AgentConfig, b: AgentConfig): boolean {
+  const key = (agent: AgentConfig) =>
+    JSON.stringify([agent.runtime, agent.env, agent.workspace, agent.allowTools]);
+  return a === b || key(a) === key(b);
+}

@@ -1,0 +1,69 @@
+import type { Attachment, Model } from "@agent-gateway/contract";
+import type { AgentConfig, Config } from "../config/index.ts";
+import type { Database, Statement } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { GatewayTool, InputFile, Runtime } from "../runtimes/types.ts";
+
+/** What sessions need of the media room. */
+export interface MediaPort {
+  /** Throws `INVALID_REQUEST` when the path is no upload of this agent. */
+  resolveUpload(agentId: string, mediaPath: string): Promise<InputFile>;
+  /** Keeps an image that the agent returned; resolves to its media path. */
+  storeImage(agentId: string, mime: string, data: Uint8Array): Promise<string>;
+  attachmentUrl(agentId: string, mediaPath: string): string;
+}
+
+/** What sessions need of the history room. */
+export interface HistoryPort {
+  /** Statements that remove a session's messages with all that is derived from them. */
+  clearStatements(session: number): Statement[];
+}
+
+/** The session that a gateway tool is called in. */
+export interface ToolScope {
+  readonly agentId: string;
+  chatId: string;
+  readonly sessionId: string;
+  sessionDir: string;
+  onAttachment(attachment: Attachment): void;
+}
+
+/** What sessions count, for `/status` and `/metrics`. */
+export interface TurnCounters {
+  received(agentId: string): void;
+  sent(agentId: string): void;
+  ended(agentId: string, status: string, ms: number): void;
+}
+
+export interface SessionDeps {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  config: () => Config;
+  agent(agentId: string): AgentConfig | undefined;
+  runtimeFor(agent: AgentConfig): Promise<Runtime>;
+  sessionDir(agentId: string, chatId: string, sessionId: string): string;
+  media: MediaPort;
+  history: HistoryPort;
+  models: {
+    list(): Promise<Model[]>;
+    /** Id of a model by id or alias; undefined when it is not known. */
+    resolve(idOrAlias: string): Promise<string | undefined>;
+    contextWindow(id: string): number | undefined;
+  };
+  tools(scope: ToolScope): GatewayTool[];
+  counters: TurnCounters;
+  /** Called at each labelled step of a turn; the crash tests end the process there. */
+  step(label: TurnStep): void;
+}
+
+/** The steps of a turn between which a crash must lose nothing. */
+export type TurnStep =
+  | "before-user-row"
+  | "after-user-row"
+  | "after-spawn"
+  | "first-delta"
+  | "before-assistant-row"
+  | "after-assistant-row"
+  | "before-done";

@@ -1,0 +1,41 @@
+import type { Database } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { SessionStore } from "./store.ts";
+
+/**
+ * Closes the turns that a crash cut off: what text they had becomes a message flagged `interrupted`, and the session
+ * is free. Each turn is one transaction, so a crash in here changes nothing. Resolves to how many there were.
+ */
+export async function recoverTurns(deps: {
+  db: Database;
+  store: SessionStore;
+  clock: Clock;
+  log: Logger;
+}): Promise<number> {
+  const { db, store, clock, log } = deps;
+  const cutOff = store.runningTurns();
+  for (const { request_id: requestId, session: rowId } of cutOff) {
+    const session = store.byRowId(rowId);
+    const text = store.partsText(requestId);
+    const now = clock.now();
+    await db.write(
+      ...(session && text !== ""
+        ? store.addMessage(session.uuid, {
+            role: "assistant",
+            content: text,
+            ts: now,
+            extra: { interrupted: true },
+          })
+        : []),
+      store.endTurn(requestId, "interrupted", now),
+      store.dropParts(requestId),
+      store.runtimeState(rowId, null),
+    );
+    log.warn(
+      { session: session?.uuid, request: requestId, chars: text.length },
+      "a turn cut off by a crash was closed",
+    );
+  }
+  return cutOff.length;
+}

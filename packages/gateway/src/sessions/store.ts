@@ -1,0 +1,189 @@
+import { sql } from "kysely";
+import { type Database, sqlBuilder as k, type Statement, type Tables } from "../db/index.ts";
+import type { HistoryEntry } from "../runtimes/types.ts";
+import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
+
+/** A session's row with the names of its chat. */
+export type SessionRow = {
+  [Key in keyof Tables["sessions"]]: Key extends "id" ? number : Tables["sessions"][Key];
+} & { chat_id: string };
+
+/** Where an agent program keeps the same conversation. `upto` is the last message that it holds. */
+export interface RuntimeState {
+  type: string;
+  token: string;
+  upto: number;
+}
+
+/** A message's extra fields; absent ones are not stored. */
+export interface MessageExtra {
+  interrupted?: true;
+  senderName?: string;
+  attachments?: Array<{ type: "image"; url: string }>;
+  mediaFiles?: string[];
+}
+
+const PREVIEW_CHARS = 200;
+const selectSession =
+  "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat WHERE s.agent_id = ? AND c.chat_id = ?";
+
+/** Reads and statements for chats, sessions, messages and turns. Statements take effect through `db.write`. */
+export function createSessionStore(db: Database) {
+  return {
+    find(agentId: string, chatId: string, uuid: string): SessionRow | undefined {
+      return db.allSql<SessionRow>(`${selectSession} AND s.uuid = ?`, [agentId, chatId, uuid])[0];
+    },
+    byRowId(id: number): SessionRow | undefined {
+      const text = "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat WHERE s.id = ?";
+      return db.allSql<SessionRow>(text, [id])[0];
+    },
+    latest(agentId: string, chatId: string): SessionRow | undefined {
+      const text = `${selectSession} ORDER BY s.last_activity DESC, s.id DESC LIMIT 1`;
+      return db.allSql<SessionRow>(text, [agentId, chatId])[0];
+    },
+    list(agentId: string, chatId: string): SessionRow[] {
+      return db.allSql<SessionRow>(`${selectSession} ORDER BY s.last_activity DESC, s.id DESC`, [
+        agentId,
+        chatId,
+      ]);
+    },
+    lastMessageId(session: number): number {
+      const text = "SELECT id FROM messages WHERE session = ? ORDER BY ts DESC, id DESC LIMIT 1";
+      return db.allSql<{ id: number }>(text, [session])[0]?.id ?? 0;
+    },
+    /** Highest message id of all; a message stored later has a higher one. */
+    maxMessageId(): number {
+      return db.allSql<{ id: number | null }>("SELECT max(id) AS id FROM messages")[0]?.id ?? 0;
+    },
+    /** The newest `limit` messages of a session with `afterId` < id <= `uptoId`, oldest first. */
+    recent(session: number, limit: number, afterId: number, uptoId: number): HistoryEntry[] {
+      const text = `SELECT role, content FROM messages WHERE session = ? AND id > ? AND id <= ?
+                    ORDER BY ts DESC, id DESC LIMIT ?`;
+      return db
+        .allSql<{ role: number; content: string }>(text, [session, afterId, uptoId, limit])
+        .reverse()
+        .map((row) => ({ role: row.role === 0 ? "user" : "assistant", text: row.content }));
+    },
+    /** Ids of a session's messages above `afterId`, oldest first. */
+    messageIds(session: number, afterId: number): number[] {
+      const text = "SELECT id FROM messages WHERE session = ? AND id > ? ORDER BY ts, id";
+      return db.allSql<{ id: number }>(text, [session, afterId]).map((row) => row.id);
+    },
+
+    createSession(agentId: string, chatId: string, uuid: string, name: string | undefined, now: number) {
+      return [
+        k
+          .insertInto("chats")
+          .values({ agent_id: agentId, chat_id: chatId, message_count: 0, last_activity: now })
+          .onConflict((conflict) => conflict.columns(["agent_id", "chat_id"]).doNothing()),
+        k.insertInto("sessions").values({
+          uuid,
+          chat: sql<number>`(select id from chats where agent_id = ${agentId} and chat_id = ${chatId})`,
+          agent_id: agentId,
+          name: name ?? PLACEHOLDER_NAME,
+          unnamed: name === undefined ? 1 : 0,
+          created_at: now,
+          last_activity: now,
+          message_count: 0,
+          context_percent: 0,
+          summary_upto: 0,
+        }),
+      ];
+    },
+
+    /** A message with its counters; `media` are paths of uploads that it refers to. */
+    addMessage(
+      uuid: string,
+      message: {
+        role: "user" | "assistant";
+        content: string;
+        ts: number;
+        extra: MessageExtra;
+        media?: readonly string[];
+      },
+    ): Statement[] {
+      const extra = Object.keys(message.extra).length > 0 ? JSON.stringify(message.extra) : null;
+      const { role, content, ts } = message;
+      const statements: Statement[] = [
+        {
+          sql: `INSERT INTO messages (chat, session, role, content, ts, extra)
+                SELECT chat, id, ?, ?, ?, ? FROM sessions WHERE uuid = ?`,
+          params: [role === "user" ? 0 : 1, content, ts, extra, uuid],
+        },
+      ];
+      for (const path of message.media ?? []) {
+        statements.push({
+          sql: `INSERT OR IGNORE INTO message_media (message, agent_id, path)
+                SELECT (SELECT max(id) FROM messages), agent_id, ? FROM sessions WHERE uuid = ?`,
+          params: [path, uuid],
+        });
+      }
+      statements.push(
+        {
+          sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?,
+                name = iif(unnamed AND ?, ?, name), unnamed = iif(?, 0, unnamed) WHERE uuid = ?`,
+          params: [
+            ts,
+            content.slice(0, PREVIEW_CHARS),
+            role === "user" ? 1 : 0,
+            role === "user" ? nameFrom(content) : "",
+            role === "user" ? 1 : 0,
+            uuid,
+          ],
+        },
+        {
+          sql: `UPDATE chats SET message_count = message_count + 1, last_activity = ?
+                WHERE id = (SELECT chat FROM sessions WHERE uuid = ?)`,
+          params: [ts, uuid],
+        },
+      );
+      return statements;
+    },
+
+    startTurn(uuid: string, requestId: string, kind: string, now: number): Statement {
+      return {
+        sql: `INSERT INTO turns (request_id, session, kind, state, started_at)
+              SELECT ?, id, ?, 'running', ? FROM sessions WHERE uuid = ?`,
+        params: [requestId, kind, now, uuid],
+      };
+    },
+    endTurn(requestId: string, state: Tables["turns"]["state"], now: number): Statement {
+      return {
+        sql: "UPDATE turns SET state = ?, ended_at = ? WHERE request_id = ?",
+        params: [state, now, requestId],
+      };
+    },
+    addPart(requestId: string, text: string) {
+      return k.insertInto("turn_parts").values({ request_id: requestId, text });
+    },
+    dropParts(requestId: string) {
+      return k.deleteFrom("turn_parts").where("request_id", "=", requestId);
+    },
+    runtimeState(session: number, state: Omit<RuntimeState, "upto"> | null): Statement {
+      if (!state) return { sql: "UPDATE sessions SET runtime_state = NULL WHERE id = ?", params: [session] };
+      return {
+        sql: `UPDATE sessions SET runtime_state = json_object('type', ?, 'token', ?, 'upto', ifnull(
+                (SELECT id FROM messages WHERE session = ? ORDER BY ts DESC, id DESC LIMIT 1), 0)) WHERE id = ?`,
+        params: [state.type, state.token, session, session],
+      };
+    },
+    update(session: number, values: Partial<Omit<Tables["sessions"], "id">>) {
+      return k.updateTable("sessions").set(values).where("id", "=", session);
+    },
+    remove(session: number): Statement {
+      return { sql: "DELETE FROM sessions WHERE id = ?", params: [session] };
+    },
+    runningTurns() {
+      return db.allSql<{ request_id: string; session: number }>(
+        "SELECT request_id, session FROM turns WHERE state = 'running' ORDER BY id",
+      );
+    },
+    partsText(requestId: string): string {
+      return db
+        .allSql<{ text: string }>("SELECT text FROM turn_parts WHERE request_id = ? ORDER BY id", [requestId])
+        .map((part) => part.text)
+        .join("");
+    },
+  };
+}
+export type SessionStore = ReturnType<typeof createSessionStore>;
