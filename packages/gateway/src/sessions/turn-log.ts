@@ -19,6 +19,8 @@ export interface Cursor {
 /** What is kept for readers that come late; the last event is kept beyond it. */
 export const MAX_EVENTS = 2000;
 export const MAX_BYTES = 4 * 1024 * 1024;
+/** Evicted entries stay in the array until it is worth moving the rest; big ones go at once. */
+const COMPACT_BYTES = 64 * 1024;
 /** An event's weight besides its text. */
 const OVERHEAD_BYTES = 120;
 
@@ -68,11 +70,14 @@ export function createTurnLog(requestId: string): TurnLog {
   };
 
   const evict = () => {
+    let freed = 0;
     while (entries.length - head > 1 && (entries.length - head > MAX_EVENTS || bytes > MAX_BYTES)) {
-      bytes -= entries[head]!.bytes;
+      const size = entries[head]!.bytes;
+      bytes -= size;
+      freed += size;
       head++;
     }
-    if (head > 1024 && head * 2 > entries.length) {
+    if (freed > COMPACT_BYTES || head > MAX_EVENTS) {
       entries = entries.slice(head);
       head = 0;
     }
@@ -148,7 +153,7 @@ export function createTurnLog(requestId: string): TurnLog {
     cursorAt(seq) {
       if (seq === 0) return log.firstSeq === 1 ? { seq: 0, textEnd: 0 } : undefined;
       const first = entries[head];
-      if (!first) return undefined;
+      if (!first || seq < first.seq - 1) return undefined;
       if (seq === first.seq - 1) {
         const own = first.event.type === "text_delta" ? first.event.text.length : 0;
         return { seq, textEnd: first.textEnd - own };

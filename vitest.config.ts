@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+    // Two cores: more files at once only slow each other's servers down.
+    maxWorkers: 2,
+    pool: "forks",
+    reporters: ["default"],
+  },
+});
