@@ -1,2 +1,15 @@
-export type { AgentConfig, ApiKeyEntry, Config, GatewaySection, SessionSection } from "./schema.ts";
+export { parseDotenv, readDotenv, writeDotenv } from "./dotenv.ts";
+export { type FirstRun, firstRun } from "./first-run.ts";
+export { hasVariable } from "./interpolate.ts";
+export { agentEnvFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
+export { ConfigFileError, type Problem } from "./problems.ts";
+export type {
+  AgentConfig,
+  ApiKeyEntry,
+  Config,
+  GatewaySection,
+  LogsSection,
+  SessionSection,
+} from "./schema.ts";
+export { type ConfigStoreOptions, createConfigStore } from "./store.ts";
 export type { ConfigStore, Paths } from "./types.ts";

@@ -1,99 +1,225 @@
 import { AGENT_ID, model, runtimeConfig } from "@agent-gateway/contract";
 import * as z from "zod";
+import { agentFeatures, featureSections, zone } from "./schema-features.ts";
 
 export const CONFIG_VERSION = "2.0.0";
 
-const minutes = z.number().positive().max(525_600);
-const historyKeys = z.looseObject({
-  retentionDays: z.number().positive().nullable().default(null),
-  maxHistoryMessages: z.number().int().min(0).max(1000).default(50),
-  cleanupHour: z.number().int().min(0).max(23).default(3),
-  cleanupTimezone: z.string().optional(),
-});
-const sessionKeys = z.looseObject({
-  idleTimeoutMinutes: minutes.default(30),
-  maxConcurrent: z.number().int().min(1).max(10_000).default(20),
-  warmSpares: z.number().int().min(0).max(20).default(0),
-});
+/** Marks a key that is read once, at start. */
+const RESTART = { restart: true };
+
+/** Rules without defaults, because an agent's override must hold only what its entry says. */
+const historyRules = {
+  retentionDays: z
+    .number()
+    .positive()
+    .nullable()
+    .describe("Days after which clean-up deletes messages; null keeps them forever."),
+  maxHistoryMessages: z
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .describe("Messages given to a new agent process; 0 gives none."),
+  cleanupHour: z.number().int().min(0).max(23).describe("Hour of the daily clean-up, 0-23."),
+};
+const cleanupTimezone = zone("Time zone of `cleanupHour`; `gateway.timezone` when unset or invalid.");
+const sessionRules = {
+  idleTimeoutMinutes: z
+    .number()
+    .positive()
+    .max(525_600)
+    .describe("Minutes without message or output after which a session's process is stopped."),
+  maxConcurrent: z.number().int().min(1).max(10_000).describe("Live sessions per agent."),
+  warmSpares: z.number().int().min(0).max(20).describe("Processes per agent kept ready for new sessions."),
+};
+
+export const sessionSection = z
+  .looseObject({
+    idleTimeoutMinutes: sessionRules.idleTimeoutMinutes.default(30),
+    maxConcurrent: sessionRules.maxConcurrent.default(20),
+    warmSpares: sessionRules.warmSpares.default(0),
+  })
+  .prefault({});
 
 export const apiKey = z
   .looseObject({
-    key: z.string().min(1).optional(),
+    key: z.string().min(1).optional().describe("The key, usually a variable."),
     keyHash: z
       .string()
       .regex(/^sha256:[0-9a-f]{64}$/i, { error: "must be sha256:<64 hex digits>" })
-      .optional(),
-    description: z.string().optional(),
-    agents: z.union([z.literal("*"), z.array(z.string())]),
-    write: z.boolean().default(false),
-    admin: z.boolean().default(false),
+      .optional()
+      .describe("Instead of `key`: `sha256:` and the key's SHA-256 in hex."),
+    description: z.string().optional().describe("For people."),
+    agents: z.union([z.literal("*"), z.array(z.string())]).describe('Agent ids, or `"*"` for all.'),
+    write: z.boolean().default(false).describe("Write level."),
+    admin: z.boolean().default(false).describe("Admin level; implies write."),
   })
   .refine((entry) => (entry.key === undefined) !== (entry.keyHash === undefined), {
     error: "needs exactly one of key and keyHash",
   });
 
+const apiSection = z
+  .looseObject({
+    keys: z.array(apiKey).default([]).describe("API keys."),
+    rateLimit: z
+      .union([
+        z.literal(false),
+        z.looseObject({
+          perSecond: z.number().positive().default(100).describe("Requests per second and key."),
+          burst: z.number().positive().default(200).describe("Requests at once per key."),
+        }),
+      ])
+      .default({ perSecond: 100, burst: 200 })
+      .describe("Request limit per key; false turns it off."),
+  })
+  .prefault({});
+
+const logsSection = z
+  .looseObject({
+    level: z
+      .enum(["debug", "info", "warn", "error"])
+      .default("info")
+      .describe("Least level written to file and stdout."),
+    maxFileBytes: z
+      .number()
+      .int()
+      .positive()
+      .default(16_777_216)
+      .describe("Size that a log file never exceeds; it is rotated before."),
+    maxFiles: z.number().int().min(0).default(3).describe("Rotated files kept per log; 0 keeps none."),
+    retentionDays: z.number().min(0).default(14).describe("Days that logs are kept; 0 keeps them forever."),
+  })
+  .prefault({});
+
+const turnsSection = z
+  .looseObject({
+    hardCapMs: z
+      .number()
+      .int()
+      .positive()
+      .default(600_000)
+      .describe("Time after the soft timeout at which a turn is interrupted."),
+    retainMs: z
+      .number()
+      .int()
+      .min(0)
+      .default(120_000)
+      .describe("Time that the events of a finished turn stay readable."),
+    injectionMs: z.number().int().positive().default(60_000).describe("Budget of an injection's stream."),
+    keepaliveMs: z
+      .number()
+      .int()
+      .positive()
+      .default(15_000)
+      .describe("Interval of the comment lines on a stream."),
+  })
+  .prefault({});
+
 /** The gateway's own part of `config.json`. */
 export const gatewaySection = z.looseObject({
-  port: z.number().int().min(0).max(65_535).default(10_850),
-  bind: z.string().min(1).default("127.0.0.1"),
-  allowedHosts: z.array(z.string()).default([]),
-  timezone: z.string().optional(),
-  publicUrl: z.string().optional(),
-  headless: z.boolean().default(true),
-  api: z
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(10_850)
+    .describe("Port of HTTP and WebSocket; 0 picks a free one. `PORT` in the environment wins.")
+    .meta(RESTART),
+  bind: z
+    .string()
+    .min(1)
+    .default("127.0.0.1")
+    .describe("Interface; `0.0.0.0` listens on all. `GATEWAY_BIND` in the environment wins.")
+    .meta(RESTART),
+  allowedHosts: z.array(z.string()).default([]).describe("Further names accepted in the `Host` header."),
+  timezone: zone("Default of every time zone below; `UTC` when invalid."),
+  publicUrl: z
+    .string()
+    .optional()
+    .describe("Address from outside; ends in `/gateway`. Plain http only for local hosts.")
+    .meta(RESTART),
+  oauthReturnUrl: z
+    .string()
+    .optional()
+    .describe("Where a connector's sign-in sends the browser at the end.")
+    .meta(RESTART),
+  headless: z.boolean().default(true).describe("False runs agent programs in a terminal."),
+  api: apiSection,
+  logs: logsSection,
+  history: z
     .looseObject({
-      keys: z.array(apiKey).default([]),
-      rateLimit: z
-        .union([
-          z.literal(false),
-          z.looseObject({
-            perSecond: z.number().positive().default(100),
-            burst: z.number().positive().default(200),
-          }),
-        ])
-        .default({ perSecond: 100, burst: 200 }),
+      retentionDays: historyRules.retentionDays.default(null),
+      maxHistoryMessages: historyRules.maxHistoryMessages.default(50),
+      cleanupHour: historyRules.cleanupHour.default(3),
+      cleanupTimezone,
     })
     .prefault({}),
-  logs: z
+  turns: turnsSection,
+  media: z
     .looseObject({
-      level: z.enum(["debug", "info", "warn", "error"]).default("info"),
-      maxFileBytes: z.number().int().positive().default(16_777_216),
-      maxFiles: z.number().int().min(0).default(3),
-      retentionDays: z.number().min(0).default(14),
+      maxUploadBytes: z.number().int().positive().default(20_971_520).describe("Largest upload."),
     })
     .prefault({}),
-  history: historyKeys.prefault({}),
-  turns: z
-    .looseObject({
-      hardCapMs: z.number().int().positive().default(600_000),
-      retainMs: z.number().int().min(0).default(120_000),
-      injectionMs: z.number().int().positive().default(60_000),
-      keepaliveMs: z.number().int().positive().default(15_000),
-    })
+  models: z.array(model).default([]).describe("Models while no live catalogue answers."),
+  orchestration: z
+    .looseObject({ enabled: z.boolean().default(false).describe("Runs tasks of agents in workers.") })
     .prefault({}),
-  media: z.looseObject({ maxUploadBytes: z.number().int().positive().default(20_971_520) }).prefault({}),
-  models: z.array(model).default([]),
-  orchestration: z.looseObject({ enabled: z.boolean().default(false) }).prefault({}),
+  ...featureSections,
 });
 
 export const agentEntry = z.looseObject({
-  id: z.string().regex(AGENT_ID, { error: "must be a-z, then up to 31 of a-z 0-9 _ -" }),
-  name: z.string().optional(),
-  description: z.string().default(""),
-  workspace: z.string().min(1).optional(),
-  model: z.string().min(1).optional(),
-  runtime: runtimeConfig.prefault({}),
-  env: z.record(z.string(), z.string()).default({}),
-  allowTools: z.union([z.boolean(), z.array(z.string())]).default(true),
-  history: historyKeys.partial().default({}),
-  session: sessionKeys.partial().default({}),
+  id: z
+    .string()
+    .regex(AGENT_ID, { error: "must be a-z, then up to 31 of a-z 0-9 _ -" })
+    .describe("Name in addresses and on disk."),
+  name: z.string().optional().describe("Name for people; the id when unset."),
+  description: z.string().default("").describe("What the agent is for."),
+  workspace: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Working directory; `agents/<id>/workspace` in the home directory when unset."),
+  model: z.string().min(1).optional().describe("Model id; the runtime's own choice when unset."),
+  runtime: runtimeConfig.prefault({}).describe("How the agent runs."),
+  env: z.record(z.string(), z.string()).default({}).describe("Variables for the agent's processes."),
+  allowTools: z
+    .union([z.boolean(), z.array(z.string())])
+    .default(true)
+    .describe("Tools of the agent program: all, none, or these."),
+  history: z
+    .looseObject(historyRules)
+    .partial()
+    .extend({ cleanupTimezone })
+    .default({})
+    .describe("Overrides of `gateway.history`."),
+  session: z.looseObject(sessionRules).partial().default({}).describe("Overrides of `session`."),
+  orchestration: z
+    .looseObject({ enabled: z.boolean().default(false).describe("Lets this agent start tasks.") })
+    .prefault({}),
+  ...agentFeatures,
 });
 
-export const sessionSection = sessionKeys.prefault({});
-export type GatewaySection = z.output<typeof gatewaySection>;
+/** The whole file; used to find unknown keys and to write the reference, never to load (parts load separately). */
+export const configFile = z.looseObject({
+  configVersion: z
+    .string()
+    .optional()
+    .describe("Version of this file's shape; the gateway migrates older files."),
+  gateway: gatewaySection.prefault({}),
+  session: sessionSection,
+  agents: z.array(agentEntry).default([]).describe("The agents."),
+});
+
+/** `gateway` with every time zone decided. */
+export type GatewaySection = Omit<z.output<typeof gatewaySection>, "timezone" | "history"> & {
+  timezone: string;
+  history: HistorySection;
+};
+type HistorySection = z.output<typeof gatewaySection>["history"] & { cleanupTimezone: string };
 export type SessionSection = z.output<typeof sessionSection>;
 export type ApiKeyEntry = z.output<typeof apiKey>;
-/** The declared keys of a loose object, without its index signature. */
+export type LogsSection = GatewaySection["logs"];
+/** The declared keys of a loose object, without its index signature (which would swallow them in `Omit`). */
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 type AgentEntry = Known<z.output<typeof agentEntry>>;
 
@@ -102,7 +228,7 @@ export interface AgentConfig extends Omit<AgentEntry, "name" | "workspace" | "hi
   name: string;
   /** Absolute. */
   workspace: string;
-  history: GatewaySection["history"];
+  history: HistorySection;
   session: SessionSection;
 }
 

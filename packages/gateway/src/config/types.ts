@@ -19,8 +19,8 @@ export interface ConfigStore {
   /**
    * Changes the file: `edit` gets the raw parsed JSON (unknown keys and key order included) and mutates it. The
    * result is validated, written atomically under the one lock, and applied before the promise resolves. Rejects
-   * with a `GatewayError` and writes nothing when it would not load.
+   * with a `GatewayError` and writes nothing when it would not load. What `edit` awaits happens under the lock too.
    */
-  update(edit: (raw: Record<string, unknown>) => void): Promise<Config>;
+  update(edit: (raw: Record<string, unknown>) => void | Promise<void>): Promise<Config>;
   close(): Promise<void>;
 }

@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { writeFileAtomic } from "../lib/atomic-file.ts";
+import { createMutex } from "../lib/mutex.ts";
+
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/;
+export type Variables = Readonly<Record<string, string>>;
+
+function unquote(raw: string): string {
+  const value = raw.trim();
+  const quote = value[0];
+  const quoted = value.length > 1 && (quote === '"' || quote === "'") && value.endsWith(quote);
+  return quoted ? value.slice(1, -1) : value;
+}
+
+/** `KEY=value` lines; `#` comments, blank and other lines are ignored, surrounding quotes stripped; the last wins. */
+export function parseDotenv(text: string): Variables {
+  const entries: [string, string][] = [];
+  for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)) {
+    const match = LINE.exec(line);
+    if (match) entries.push([match[1]!, unquote(match[2]!)]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Sets one key and leaves every other line as it is; `null` removes it. */
+export function editDotenv(text: string, key: string, value: string | null): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) throw new TypeError("not a variable name");
+  if (value !== null && /[\r\n]/.test(value)) throw new TypeError("a value is one line");
+  const lines = text === "" ? [] : text.replace(/\r?\n$/, "").split("\n");
+  const kept = lines.filter((line) => LINE.exec(line.replace(/\r$/, ""))?.[1] !== key);
+  // Only a value that reading would change needs quotes.
+  if (value !== null) kept.push(unquote(value) === value ? `${key}=${value}` : `${key}="${value}"`);
+  return kept.length === 0 ? "" : `${kept.join("\n")}\n`;
+}
+
+/** The variables of a file; none when it does not exist or cannot be read. */
+export async function readDotenv(path: string): Promise<Variables> {
+  return parseDotenv(await readFile(path, "utf8").catch(() => ""));
+}
+
+const oneWriter = createMutex();
+
+/** Sets (or with `null` removes) one key of a file, atomically, mode 0600. Rejects when the file cannot be written. */
+export function writeDotenv(path: string, key: string, value: string | null): Promise<void> {
+  return oneWriter(async () => {
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
+    await writeFileAtomic(path, editDotenv(text, key, value), { mode: 0o600, forceMode: true });
+  });
+}

@@ -1,0 +1,57 @@
+import { type Problem, warning } from "./problems.ts";
+import { CONFIG_VERSION } from "./schema.ts";
+
+type Raw = Record<string, unknown>;
+type Version = [number, number, number];
+
+function parse(version: unknown): Version | null {
+  const match =
+    typeof version === "string" ? /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+].*)?$/.exec(version) : null;
+  return match && [Number(match[1]), Number(match[2]), Number(match[3])];
+}
+
+function older(a: Version, b: Version): boolean {
+  const at = a.findIndex((part, index) => part !== b[index]);
+  return at !== -1 && a[at]! < b[at]!;
+}
+
+/** Each step brings a file that is older than `to` to it. */
+const STEPS: readonly { to: Version; change(raw: Raw): void }[] = [
+  {
+    // The default changed from 0.0.0.0 to 127.0.0.1; who relied on the old one keeps it.
+    to: [1, 0, 13],
+    change(raw) {
+      raw.gateway ??= {};
+      const { gateway } = raw;
+      if (typeof gateway === "object" && gateway !== null && !("bind" in gateway)) {
+        Object.assign(gateway, { bind: "0.0.0.0" });
+      }
+    },
+  },
+  { to: [2, 0, 0], change() {} },
+];
+
+/**
+ * Brings an older file's JSON up to date in place. A file without `configVersion` counts as current: it was written
+ * by hand for this version.
+ * @returns `from` is the old version when something changed, else null.
+ */
+export function migrate(raw: Raw): { from: string | null; problems: Problem[] } {
+  if (raw.configVersion === undefined) return { from: null, problems: [] };
+  const version = parse(raw.configVersion);
+  const current = parse(CONFIG_VERSION)!;
+  if (!version) {
+    return {
+      from: null,
+      problems: [warning("configVersion", "is not a version; the file is read as current")],
+    };
+  }
+  if (older(current, version)) {
+    const message = `is newer than this gateway's ${CONFIG_VERSION}; what it does not know is ignored`;
+    return { from: null, problems: [warning("configVersion", message)] };
+  }
+  if (!older(version, current)) return { from: null, problems: [] };
+  for (const step of STEPS) if (older(version, step.to)) step.change(raw);
+  raw.configVersion = CONFIG_VERSION;
+  return { from: version.join("."), problems: [] };
+}

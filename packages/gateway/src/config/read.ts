@@ -1,0 +1,41 @@
+import { readDotenv } from "./dotenv.ts";
+import { stringifyLike } from "./edit.ts";
+import { agentIds, type Loaded, type LoadInput, loadConfig, parseConfig } from "./load.ts";
+import { migrate } from "./migrate.ts";
+import { agentEnvFile, type Env, homeEnvFile } from "./paths.ts";
+import type { Problem } from "./problems.ts";
+import type { Paths } from "./types.ts";
+
+/** Reads the `.env` files that the configuration may refer to, as they are now. */
+export async function readInput(raw: Record<string, unknown>, paths: Paths, env: Env): Promise<LoadInput> {
+  const own = agentIds(raw).map(async (id) => [id, await readDotenv(agentEnvFile(paths, id))] as const);
+  const [homeEnv, agentEnv] = await Promise.all([readDotenv(homeEnvFile(paths)), Promise.all(own)]);
+  return { paths, env, homeEnv, agentEnv: new Map(agentEnv) };
+}
+
+interface FromText {
+  /** The text, brought up to date when it was older. */
+  text: string;
+  /** Its old version then, else null. */
+  migratedFrom: string | null;
+}
+
+/** From the file's text to a configuration: parse, migrate, read the `.env` files, load. Writes nothing. */
+export async function loadText(
+  text: string,
+  paths: Paths,
+  env: Env,
+): Promise<(Loaded & FromText) | { config: null; problems: Problem[] }> {
+  const parsed = parseConfig(text);
+  if ("problems" in parsed) return { config: null, problems: parsed.problems };
+  const { from, problems } = migrate(parsed.raw);
+  const loaded = loadConfig(parsed.raw, await readInput(parsed.raw, paths, env));
+  const all = [...problems, ...loaded.problems];
+  if (!loaded.config) return { config: null, problems: all };
+  return {
+    ...loaded,
+    problems: all,
+    text: from === null ? text : stringifyLike(parsed.raw, text),
+    migratedFrom: from,
+  };
+}
