@@ -1,3 +1,4 @@
+export { auditPermissions, checkConfig, type PermissionAudit, startupWarnings } from "./check.ts";
 export { parseDotenv, readDotenv, writeDotenv } from "./dotenv.ts";
 export { type FirstRun, firstRun } from "./first-run.ts";
 export { hasVariable } from "./interpolate.ts";

@@ -1,7 +1,9 @@
 import { readDotenv } from "./dotenv.ts";
 import { stringifyLike } from "./edit.ts";
-import { agentIds, type Loaded, type LoadInput, loadConfig, parseConfig } from "./load.ts";
+import { agentIds, type Loaded, loadConfig } from "./load.ts";
+import type { LoadInput } from "./load-gateway.ts";
 import { migrate } from "./migrate.ts";
+import { parseConfig } from "./parse.ts";
 import { agentEnvFile, type Env, homeEnvFile } from "./paths.ts";
 import type { Problem } from "./problems.ts";
 import type { Paths } from "./types.ts";

@@ -211,11 +211,13 @@ export const configFile = z.looseObject({
 });
 
 /** `gateway` with every time zone decided. */
-export type GatewaySection = Omit<z.output<typeof gatewaySection>, "timezone" | "history"> & {
+export type GatewaySection = Omit<Known<z.output<typeof gatewaySection>>, "timezone" | "history"> & {
   timezone: string;
   history: HistorySection;
 };
-type HistorySection = z.output<typeof gatewaySection>["history"] & { cleanupTimezone: string };
+type HistorySection = Omit<Known<z.output<typeof gatewaySection>["history"]>, "cleanupTimezone"> & {
+  cleanupTimezone: string;
+};
 export type SessionSection = z.output<typeof sessionSection>;
 export type ApiKeyEntry = z.output<typeof apiKey>;
 export type LogsSection = GatewaySection["logs"];

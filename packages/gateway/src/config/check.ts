@@ -1,0 +1,86 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isLoopbackHost } from "../lib/loopback.ts";
+import { hasVariable } from "./interpolate.ts";
+import { collectSecrets } from "./load.ts";
+import { isDeadKey } from "./load-gateway.ts";
+import { parseConfig } from "./parse.ts";
+import { agentEnvFile, type Env, homeEnvFile } from "./paths.ts";
+import { error, type Problem, warning } from "./problems.ts";
+import { loadText } from "./read.ts";
+import type { GatewaySection } from "./schema.ts";
+import type { Paths } from "./types.ts";
+
+/** Bits of a file mode that let every user of the machine read or change it. */
+const EVERYONE = 0o006;
+
+/** Files of which everybody may read the secrets. */
+async function openSecrets(paths: Paths): Promise<string[]> {
+  // Windows keeps no such mode.
+  if (process.platform === "win32") return [];
+  const agents = await readdir(join(paths.home, "agents")).catch(() => []);
+  const files = [homeEnvFile(paths), ...agents.map((id) => agentEnvFile(paths, id))];
+  const text = await readFile(paths.configFile, "utf8").catch(() => "");
+  const parsed = parseConfig(text);
+  const written = new Set<string>();
+  if ("raw" in parsed) collectSecrets(parsed.raw, written);
+  // A file that cannot be parsed may hold anything.
+  if ("problems" in parsed || [...written].some((value) => value !== "" && !hasVariable(value))) {
+    files.push(paths.configFile);
+  }
+  const modes = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+  return files.filter((_, index) => ((modes[index]?.mode ?? 0) & EVERYONE) !== 0);
+}
+
+export interface PermissionAudit {
+  /** Why the gateway must not start, with the command that mends it; null when it may. */
+  refusal: string | null;
+  warnings: string[];
+}
+
+/** Looks at who can read the files with secrets: on an address others can reach, open ones forbid the start. */
+export async function auditPermissions(paths: Paths, bind: string): Promise<PermissionAudit> {
+  const open = await openSecrets(paths);
+  if (open.length === 0) return { refusal: null, warnings: [] };
+  const quoted = open.map((file) => `'${file.replaceAll("'", "'\\''")}'`).join(" ");
+  const fix = `every user of this machine can read secrets; mend it with: chmod 600 ${quoted}`;
+  return isLoopbackHost(bind)
+    ? { refusal: null, warnings: [`Security: ${fix}`] }
+    : { refusal: `The gateway does not start on ${bind} while ${fix}`, warnings: [] };
+}
+
+/** What an operator should hear at start about keys and reach. */
+export function startupWarnings(gateway: GatewaySection): string[] {
+  const { keys } = gateway.api;
+  const usable = keys.filter((key) => !isDeadKey(key));
+  if (keys.length === 0) {
+    return isLoopbackHost(gateway.bind)
+      ? []
+      : [
+          `No API keys are configured and ${gateway.bind} can be reached from outside: /status, /processes and /dashboard answer 503 until gateway.api.keys has one.`,
+        ];
+  }
+  if (usable.length === 0)
+    return ["No configured API key can be used, so every request with a key is refused."];
+  return usable.some((key) => key.admin)
+    ? []
+    : ["No configured API key has admin: true, so the dashboard is inaccessible."];
+}
+
+/** Everything that is wrong or doubtful about the configuration, without changing anything. */
+export async function checkConfig(paths: Paths, env: Env): Promise<Problem[]> {
+  const text = await readFile(paths.configFile, "utf8").catch((failure: NodeJS.ErrnoException) => failure);
+  if (typeof text !== "string") {
+    const why = text.code === "ENOENT" ? "does not exist; the first start writes one" : "cannot be read";
+    return [error("", `the configuration file ${why}`)];
+  }
+  const loaded = await loadText(text, paths, env);
+  if (!loaded.config) return loaded.problems;
+  const audit = await auditPermissions(paths, loaded.config.gateway.bind);
+  return [
+    ...loaded.problems,
+    ...startupWarnings(loaded.config.gateway).map((message) => warning("gateway.api.keys", message)),
+    ...audit.warnings.map((message) => warning("", message)),
+    ...(audit.refusal === null ? [] : [error("", audit.refusal)]),
+  ];
+}
