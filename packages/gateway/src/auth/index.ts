@@ -1,1 +1,3 @@
-export type { Principal } from "./principal.ts";
+export { type Authenticator, createAuthenticator, type KeyEntry, presentedKey } from "./authenticator.ts";
+export { hasLevel, type Principal, reaches } from "./principal.ts";
+export { createDashboardSessions, type DashboardSessions, sessionCookie, sessionToken } from "./sessions.ts";

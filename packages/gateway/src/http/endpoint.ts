@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import type { BodyOf, ParamsOf, QueryOf, ReplyOf, RouteDecl } from "@agent-gateway/contract";
+import type { BodyOf, GatewayError, ParamsOf, QueryOf, ReplyOf, RouteDecl } from "@agent-gateway/contract";
 import type { Principal } from "../auth/index.ts";
 
 /** A validated, authorised request. */
@@ -13,7 +13,9 @@ export interface RequestContext<D extends RouteDecl = RouteDecl> {
   readonly requestId: string;
   /** Aborted when the client goes away before the reply is finished. */
   readonly signal: AbortSignal;
+  /** The request itself; a `rawBody` is read from here. */
   readonly req: IncomingMessage;
+  /** Of `rawReply` routes alone, which return `handled`; request id and security headers are set already. */
   readonly res: ServerResponse;
 }
 
@@ -33,14 +35,20 @@ export type Handler<D extends RouteDecl> = (
 export interface Endpoint {
   readonly decl: RouteDecl;
   readonly handler: Handler<RouteDecl>;
+  /** What a browser (`Accept: text/html`) gets instead of a 401 in JSON. */
+  readonly unauthorized?: ((error: GatewayError) => Promise<Reply> | Reply) | undefined;
 }
 
 /**
  * Ties a handler to its declaration, with the types of its params, query, body and replies.
  * @example endpoint(routes.health, () => ({ status: 200, json: { status: "ok" } }))
  */
-export function endpoint<const D extends RouteDecl>(decl: D, handler: Handler<D>): Endpoint {
-  return { decl, handler: handler as unknown as Handler<RouteDecl> };
+export function endpoint<const D extends RouteDecl>(
+  decl: D,
+  handler: Handler<D>,
+  options: Pick<Endpoint, "unauthorized"> = {},
+): Endpoint {
+  return { decl, handler: handler as unknown as Handler<RouteDecl>, ...options };
 }
 
 /** Shorthand for the usual reply. */

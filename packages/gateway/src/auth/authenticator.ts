@@ -1,0 +1,107 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { GatewayError } from "@agent-gateway/contract";
+import type { Clock } from "../lib/clock.ts";
+import type { Principal } from "./principal.ts";
+import { createThrottle } from "./throttle.ts";
+
+/** A key as the configuration has it: exactly one of `key` and `keyHash` (`sha256:<hex>`). */
+export interface KeyEntry {
+  key?: string | undefined;
+  keyHash?: string | undefined;
+  agents: "*" | readonly string[];
+  write: boolean;
+  admin: boolean;
+}
+
+export interface Authenticator {
+  /**
+   * Who a presented key speaks for; `address` is what failures are counted by.
+   * @throws GatewayError `API_KEY_INVALID`, or `RATE_LIMITED` once the address has failed too often. A valid key
+   * passes even then: behind one proxy a stranger's guesses must not lock everybody out.
+   */
+  verify(key: Buffer, address: string): Principal;
+  /** False while the configuration has no key at all. */
+  configured(): boolean;
+  /** The principal of this id, while it is configured as an admin key. */
+  admin(id: string): Principal | undefined;
+}
+
+interface KnownKey {
+  digest: Buffer;
+  principal: Principal;
+}
+
+const sha256 = (data: Buffer | string) => hash("sha256", data, "buffer");
+
+/** The key of a request, from `X-Api-Key` or `Authorization: Bearer`; undefined when there is none. */
+export function presentedKey(headers: IncomingHttpHeaders): Buffer | undefined {
+  const own = headers["x-api-key"];
+  const text = (typeof own === "string" && own.trim()) || bearer(headers.authorization);
+  // Header text is decoded byte by byte; this gives back the bytes, so a key in UTF-8 compares right.
+  return text ? Buffer.from(text, "latin1") : undefined;
+}
+
+function bearer(value: string | undefined): string | undefined {
+  if (value?.slice(0, 7).toLowerCase() !== "bearer ") return undefined;
+  return value.slice(7).trim();
+}
+
+function know(entry: KeyEntry): KnownKey {
+  const digest = entry.keyHash
+    ? Buffer.from(entry.keyHash.slice("sha256:".length), "hex")
+    : sha256(entry.key as string);
+  return {
+    digest,
+    principal: Object.freeze({
+      kind: "key",
+      // Of a hash of the hash: the log must not help anyone to guess a short key.
+      id: `key-${sha256(Buffer.concat([Buffer.from("principal\0"), digest])).toString("hex", 0, 6)}`,
+      level: entry.admin ? "admin" : entry.write ? "write" : "key",
+      agents: entry.agents === "*" ? "*" : new Set(entry.agents),
+    }),
+  };
+}
+
+/** Knows keys by their SHA-256 alone. `keys` may return another array at any time; each is hashed once. */
+export function createAuthenticator({
+  keys,
+  clock,
+}: {
+  keys: () => readonly KeyEntry[];
+  clock: Clock;
+}): Authenticator {
+  const throttle = createThrottle(clock);
+  let source: readonly KeyEntry[] | undefined;
+  let known: KnownKey[] = [];
+  const current = () => {
+    const entries = keys();
+    if (entries !== source) {
+      known = entries.map(know);
+      source = entries;
+    }
+    return known;
+  };
+  return {
+    verify(key, address) {
+      const digest = sha256(key);
+      let found: Principal | undefined;
+      // Every key is compared, also after a match: the time tells nothing of the position.
+      for (const candidate of current()) {
+        if (timingSafeEqual(digest, candidate.digest)) found ??= candidate.principal;
+      }
+      if (found) return found;
+      const wait = throttle.wait(address);
+      if (wait > 0) {
+        throw new GatewayError("RATE_LIMITED", `Too many failed attempts; try again in ${wait} s.`, {
+          headers: { "retry-after": String(wait) },
+        });
+      }
+      throttle.failed(address);
+      throw new GatewayError("API_KEY_INVALID");
+    },
+    configured: () => keys().length > 0,
+    admin: (id) =>
+      current().find(({ principal: { id: own, level } }) => own === id && level === "admin")?.principal,
+  };
+}

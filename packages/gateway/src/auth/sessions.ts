@@ -1,0 +1,77 @@
+import { hash, randomBytes } from "node:crypto";
+import type { Clock } from "../lib/clock.ts";
+import type { Principal } from "./principal.ts";
+
+const COOKIE = "agent_gateway_session";
+const LIFETIME_MS = 12 * 3600 * 1000;
+const MAX_SESSIONS = 1000;
+
+/** Logins of browsers, so that a page never holds a key. In memory: a restart asks for the key again. */
+export interface DashboardSessions {
+  /** Begins a session for an admin key; `expiresAt` (Unix ms) moves on with each use. */
+  open(keyId: string): { token: string; expiresAt: number };
+  /** The session's principal (admin level), undefined when it is unknown, too old, or its key is gone. */
+  check(token: string): Principal | undefined;
+  close(token: string): void;
+}
+
+interface Session {
+  keyId: string;
+  expiresAt: number;
+}
+
+/** Keeps only the SHA-256 of tokens. `admin` gives the principal of the key that opened a session, while it has one. */
+export function createDashboardSessions({
+  clock,
+  admin,
+}: {
+  clock: Clock;
+  admin: (keyId: string) => Principal | undefined;
+}): DashboardSessions {
+  /** By digest, the least recently used first. */
+  const sessions = new Map<string, Session>();
+  const digest = (token: string) => hash("sha256", token, "base64");
+  return {
+    open(keyId) {
+      for (const [key, session] of sessions) {
+        if (sessions.size < MAX_SESSIONS && session.expiresAt > clock.now()) break;
+        sessions.delete(key);
+      }
+      const token = randomBytes(32).toString("base64url");
+      const expiresAt = clock.now() + LIFETIME_MS;
+      sessions.set(digest(token), { keyId, expiresAt });
+      return { token, expiresAt };
+    },
+    check(token) {
+      const key = digest(token);
+      const session = sessions.get(key);
+      if (!session) return undefined;
+      sessions.delete(key);
+      const opener = admin(session.keyId);
+      if (session.expiresAt <= clock.now() || !opener) return undefined;
+      session.expiresAt = clock.now() + LIFETIME_MS;
+      sessions.set(key, session);
+      return { kind: "dashboard", id: `dashboard-${session.keyId}`, level: "admin", agents: opener.agents };
+    },
+    close(token) {
+      sessions.delete(digest(token));
+    },
+  };
+}
+
+/** The session token in a `Cookie` header. */
+export function sessionToken(cookies: string | undefined): string | undefined {
+  if (!cookies) return undefined;
+  for (const pair of cookies.split(";")) {
+    const equals = pair.indexOf("=");
+    if (equals > 0 && pair.slice(0, equals).trim() === COOKIE)
+      return pair.slice(equals + 1).trim() || undefined;
+  }
+  return undefined;
+}
+
+/** `Set-Cookie` value that hands a token to the browser, or takes it away when `token` is null. */
+export function sessionCookie(token: string | null, secure: boolean): string {
+  const flags = `; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
+  return token === null ? `${COOKIE}=; Max-Age=0${flags}` : `${COOKIE}=${token}${flags}`;
+}

@@ -1,0 +1,85 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { GatewayError } from "@agent-gateway/contract";
+import type { Clock } from "../lib/clock.ts";
+
+/** Largest JSON body (contract section 11). */
+export const MAX_JSON_BYTES = 1024 * 1024;
+/** A JSON body of which nothing came for so long is given up, and any that takes four times as long. */
+const BODY_IDLE_MS = 30_000;
+const MAX_INTERVALS = 4;
+const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i;
+
+const tooLarge = () => new GatewayError("PAYLOAD_TOO_LARGE", "The body is larger than 1 MiB.");
+
+/** True when the request has, or may have, a body. */
+export function hasBody(req: IncomingMessage): boolean {
+  return req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
+}
+
+/**
+ * The request's JSON; undefined when there is no body.
+ * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `INVALID_JSON`, or `INVALID_REQUEST` (408) when
+ * the body does not come.
+ */
+export async function readJson(req: IncomingMessage, clock: Clock): Promise<unknown> {
+  if (!hasBody(req)) return undefined;
+  const type = req.headers["content-type"];
+  if (type !== undefined && !JSON_TYPE.test(type)) {
+    throw new GatewayError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "The body must be JSON (Content-Type: application/json).",
+    );
+  }
+  if ((req.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
+    throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "A compressed body is not accepted.");
+  }
+  if (Number(req.headers["content-length"] ?? 0) > MAX_JSON_BYTES) throw tooLarge();
+  const bytes = await collect(req, clock);
+  if (bytes.length === 0) return undefined;
+  if (!isUtf8(bytes)) throw new GatewayError("INVALID_JSON", "The body is not valid UTF-8.");
+  try {
+    return JSON.parse(bytes.toString("utf8", startsWithMark(bytes) ? 3 : 0));
+  } catch {
+    throw new GatewayError("INVALID_JSON");
+  }
+}
+
+function startsWithMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
+
+function collect(req: IncomingMessage, clock: Clock): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let before = -1;
+    let intervals = 0;
+    const settle = (act: () => void) => {
+      stop();
+      req.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
+      act();
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > MAX_JSON_BYTES) return settle(() => reject(tooLarge()));
+      chunks.push(chunk);
+    };
+    const onEnd = () =>
+      settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)));
+    const onClose = () =>
+      settle(() => reject(new GatewayError("INVALID_REQUEST", "The body ended before it was complete.")));
+    // One look per interval instead of a new timer per chunk.
+    const stop = clock.every(BODY_IDLE_MS, () => {
+      if (size === before || ++intervals >= MAX_INTERVALS) {
+        const late = new GatewayError("INVALID_REQUEST", "The body did not come in time.", {
+          status: 408,
+          headers: { connection: "close" },
+        });
+        return settle(() => reject(late));
+      }
+      before = size;
+    });
+    req.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+  });
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { GatewayError, type RouteDecl } from "@agent-gateway/contract";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { hasBody, readJson } from "./body.ts";
+import type { RequestContext } from "./endpoint.ts";
+import { toGatewayError, validationError } from "./errors.ts";
+import type { Guard } from "./guard.ts";
+import type { HostGuard } from "./hosts.ts";
+import { parseQuery } from "./query.ts";
+import { send, sendError, setBaseHeaders } from "./reply.ts";
+import type { CompiledRoute, Match } from "./router.ts";
+
+export interface DispatchDeps {
+  find: (method: string, url: string) => Match;
+  guard: Guard;
+  takeToken: (id: string) => void;
+  hosts: HostGuard;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A raw body of which nothing comes, and the unread rest of a refused one, may hold a connection for so long. */
+const RAW_IDLE_MS = 120_000;
+const UNREAD_MS = 30_000;
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+
+type Dispatch = (req: IncomingMessage, res: ServerResponse, requestId: string) => Promise<void>;
+
+/** Takes one request through the checks in the order of contract section 3, to its handler and back. Never rejects. */
+export function createDispatcher({ find, guard, takeToken, hosts, clock, log }: DispatchDeps): Dispatch {
+  const fail = (req: IncomingMessage, res: ServerResponse, requestId: string, error: unknown) => {
+    const shown = toGatewayError(error);
+    if (shown.status >= 500 && !(error instanceof GatewayError && shown.code !== "INTERNAL")) {
+      log.error({ err: error, requestId, method: req.method }, "request failed");
+    }
+    sendError(res, requestId, shown);
+    if (!req.complete && hasBody(req)) clock.after(UNREAD_MS, () => req.complete || req.destroy());
+  };
+
+  return async (req, res, requestId) => {
+    let route: CompiledRoute | undefined;
+    try {
+      const method = req.method as string;
+      hosts.check(req, !SAFE.has(method));
+      const match = find(method, req.url as string);
+      route = match.route;
+      const { decl } = route;
+      const principal = guard(req, route, route.hasAgent ? match.params.agentId : undefined);
+      // Before the body is read: a key over its limit must not cost a megabyte of parsing.
+      if (route.needsKey) takeToken(principal.id);
+      const params = decl.params ? validate(decl.params, match.params, "path") : match.params;
+      const query = decl.query ? validate(decl.query, parseQuery(match.query), "query") : undefined;
+      const body = await readBody(decl, req, res, clock);
+      if (decl.rawReply) setBaseHeaders(res, requestId);
+      const context = createContext(req, res, requestId, { params, query, body, principal });
+      await send(res, requestId, await route.handler(context));
+    } catch (error) {
+      try {
+        const page = await pageInstead(route, req, error);
+        if (page) await send(res, requestId, page);
+        else fail(req, res, requestId, error);
+      } catch (failure) {
+        fail(req, res, requestId, failure);
+      }
+    }
+  };
+}
+
+/** The page that a browser gets instead of a 401. */
+function pageInstead(route: CompiledRoute | undefined, req: IncomingMessage, error: unknown) {
+  if (!route?.unauthorized || !(error instanceof GatewayError) || error.status !== 401) return undefined;
+  return req.headers.accept?.includes("text/html") ? route.unauthorized(error) : undefined;
+}
+
+function validate<T extends NonNullable<RouteDecl["body"]>>(
+  schema: T,
+  value: unknown,
+  where: "path" | "query" | "body",
+) {
+  const result = schema.safeParse(value);
+  if (!result.success) throw validationError(result.error.issues, where);
+  return result.data;
+}
+
+async function readBody(decl: RouteDecl, req: IncomingMessage, res: ServerResponse, clock: Clock) {
+  if (req.headers.expect !== undefined) res.writeContinue();
+  if (decl.rawBody) {
+    req.socket.setTimeout(RAW_IDLE_MS);
+    req.once("end", () => req.socket.setTimeout(0));
+    return undefined;
+  }
+  if (!decl.body) return undefined;
+  const value = await readJson(req, clock);
+  if (value === undefined && decl.bodyOptional) return undefined;
+  // No body at all is answered like an empty one: with the names of the fields that are required.
+  return validate(decl.body, value === undefined ? {} : value, "body");
+}
+
+function createContext(
+  req: IncomingMessage,
+  res: ServerResponse,
+  requestId: string,
+  parts: { params: unknown; query: unknown; body: unknown; principal: RequestContext["principal"] },
+): RequestContext {
+  let controller: AbortController | undefined;
+  return {
+    ...(parts as Pick<RequestContext, "params" | "query" | "body" | "principal">),
+    requestId,
+    req,
+    res,
+    // Made when it is first asked for: most handlers never do.
+    get signal() {
+      if (!controller) {
+        const made = new AbortController();
+        controller = made;
+        const leave = () => res.writableFinished || made.abort();
+        if (res.closed || res.destroyed) leave();
+        else res.once("close", leave);
+      }
+      return controller.signal;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http";
+import { GatewayError } from "@agent-gateway/contract";
+import {
+  type Authenticator,
+  type DashboardSessions,
+  hasLevel,
+  type Principal,
+  presentedKey,
+  reaches,
+  sessionToken,
+} from "../auth/index.ts";
+import type { CompiledRoute } from "./router.ts";
+
+export interface GuardDeps {
+  authenticator: Authenticator;
+  sessions: DashboardSessions;
+  agentExists: (agentId: string) => boolean;
+  /** True while the server listens on loopback alone. */
+  onLoopback: () => boolean;
+}
+
+/** Decides who a request speaks for and whether that may call the route, in the order of contract section 3. */
+export type Guard = (req: IncomingMessage, route: CompiledRoute, agentId: string | undefined) => Principal;
+
+const NOBODY: Principal = Object.freeze({
+  kind: "none",
+  id: "none",
+  level: "key",
+  agents: new Set<string>(),
+});
+const OPEN: Principal = Object.freeze({ kind: "open", id: "open", level: "admin", agents: "*" });
+
+/** @throws GatewayError from the returned guard: 401, 403, 404 `AGENT_NOT_FOUND`, 429, 503 */
+export function createGuard({ authenticator, sessions, agentExists, onLoopback }: GuardDeps): Guard {
+  const identify = (req: IncomingMessage): Principal | undefined => {
+    const key = presentedKey(req.headers);
+    if (key) return authenticator.verify(key, req.socket.remoteAddress ?? "");
+    const token = sessionToken(req.headers.cookie);
+    const principal = token === undefined ? undefined : sessions.check(token);
+    if (principal) checkSameSite(req);
+    return principal;
+  };
+
+  const monitor = (req: IncomingMessage): Principal => {
+    if (!authenticator.configured()) {
+      if (onLoopback()) return OPEN;
+      throw new GatewayError("UNAVAILABLE", "Monitoring is closed until an admin key is configured.");
+    }
+    const principal = identify(req);
+    if (principal && hasLevel(principal, "admin")) return principal;
+    throw new GatewayError("API_KEY_MISSING", "This needs an admin key or a dashboard login.");
+  };
+
+  return (req, route, agentId) => {
+    if (!route.needsKey) return NOBODY;
+    if (route.decl.monitor) return monitor(req);
+    const principal = identify(req);
+    if (!principal) throw new GatewayError("API_KEY_MISSING");
+    if (agentId !== undefined) {
+      if (!agentExists(agentId)) throw new GatewayError("AGENT_NOT_FOUND");
+      if (!reaches(principal, agentId)) {
+        throw new GatewayError("FORBIDDEN", "This key does not reach this agent.");
+      }
+    }
+    const level = route.decl.auth as Principal["level"];
+    if (!hasLevel(principal, level)) {
+      throw new GatewayError("FORBIDDEN", `This needs a key with the level ${level}.`);
+    }
+    return principal;
+  };
+}
+
+/**
+ * A cookie goes along by itself, so a request that changes something must come from the gateway's own page. Foreign
+ * `Origin`s are refused before; this refuses what the browser itself calls foreign. A client that sends neither
+ * header is no browser, and has the cookie because somebody gave it to it.
+ */
+function checkSameSite(req: IncomingMessage): void {
+  if (req.method === "GET" || req.method === "HEAD") return;
+  const site = req.headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    throw new GatewayError("FORBIDDEN", "Pages of another origin may not do this.");
+  }
+}

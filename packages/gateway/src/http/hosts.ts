@@ -1,0 +1,87 @@
+import type { IncomingMessage } from "node:http";
+import { GatewayError } from "@agent-gateway/contract";
+import type { Config } from "../config/index.ts";
+
+/** Guards against DNS rebinding and requests of foreign pages, on loopback too. */
+export interface HostGuard {
+  /** @throws GatewayError `FORBIDDEN` when the `Host`, or the `Origin` of a request that changes something, is foreign. */
+  check(req: IncomingMessage, changesState: boolean): void;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const WILDCARD = new Set(["0.0.0.0", "::", ""]);
+const MAX_KNOWN = 100;
+
+/** True for names and addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === "::1" || LOOPBACK.test(host.toLowerCase());
+}
+
+/** `host[:port]` in lower case, split; undefined when it is no such thing. */
+function split(value: string): { name: string; port: string } | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\[\]]+)(?::(\d{1,5}))?$/.exec(value.toLowerCase());
+  return match ? { name: (match[1] as string).replace(/\.$/, ""), port: match[2] ?? "" } : undefined;
+}
+
+/** `bound` is the address that the server was told to listen on; read once it listens. */
+export function createHostGuard(config: () => Config, bound: () => string): HostGuard {
+  let source: Config | undefined;
+  let names = new Set<string>();
+  let origins = new Set<string>();
+  let accepted = new Set<string>();
+
+  const refresh = () => {
+    source = config();
+    names = new Set();
+    origins = new Set();
+    accepted = new Set();
+    const { allowedHosts, publicUrl } = source.gateway;
+    const publicHost = publicUrl && URL.canParse(publicUrl) ? [new URL(publicUrl).host] : [];
+    for (const entry of [...allowedHosts, ...publicHost]) {
+      const host = split(entry);
+      if (!host) continue;
+      names.add(host.name);
+      origins.add(entry.toLowerCase());
+    }
+    const own = bound().toLowerCase();
+    if (!WILDCARD.has(own)) names.add(own.includes(":") ? `[${own}]` : own);
+  };
+
+  const known = (req: IncomingMessage, header: string): boolean => {
+    const host = split(header);
+    if (!host) return false;
+    if (LOOPBACK.test(host.name) || names.has(host.name)) return true;
+    // Bound to every interface: the address that the connection came in on.
+    const local = req.socket.localAddress?.toLowerCase().replace(/^::ffff:/, "");
+    return local !== undefined && host.name === (local.includes(":") ? `[${local}]` : local);
+  };
+
+  const sameOrigin = (origin: string, host: string): boolean => {
+    if (!/^https?:\/\//i.test(origin) || !URL.canParse(origin)) return false;
+    const from = new URL(origin).host;
+    if (from === host.toLowerCase() || origins.has(from)) return true;
+    const [a, b] = [split(from), split(host)];
+    return Boolean(a && b && a.port === b.port && LOOPBACK.test(a.name) && LOOPBACK.test(b.name));
+  };
+
+  return {
+    check(req, changesState) {
+      if (config() !== source) refresh();
+      const host = req.headers.host ?? "";
+      if (!accepted.has(host)) {
+        if (!known(req, host)) {
+          throw new GatewayError(
+            "FORBIDDEN",
+            "This host name is not the gateway's; see gateway.allowedHosts.",
+          );
+        }
+        if (accepted.size < MAX_KNOWN) accepted.add(host);
+      }
+      if (!changesState) return;
+      const { origin } = req.headers;
+      if (origin !== undefined && !sameOrigin(origin, host)) {
+        throw new GatewayError("FORBIDDEN", "Pages of another origin may not do this.");
+      }
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export { type Endpoint, endpoint, json, type Reply, type RequestContext } from "./endpoint.ts";
+export { createHttpServer, type HttpServer, type HttpServerDeps } from "./server.ts";

@@ -1,0 +1,93 @@
+import type { ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
+import type { GatewayError } from "@agent-gateway/contract";
+import type { Reply } from "./endpoint.ts";
+import { errorBody } from "./errors.ts";
+
+/** On every reply; a handler's own headers win. */
+const BASE = [
+  "X-Content-Type-Options",
+  "nosniff",
+  "Referrer-Policy",
+  "no-referrer",
+  "Cache-Control",
+  "no-store",
+  "Content-Security-Policy",
+  "default-src 'none'; frame-ancestors 'none'",
+] as const;
+const JSON_TYPE = "application/json; charset=utf-8";
+/** A peer that takes nothing of a finished reply for so long is cut off. */
+const STALLED_MS = 120_000;
+
+/** Sets what every reply carries, for handlers that write to `res` themselves. */
+export function setBaseHeaders(res: ServerResponse, requestId: string): void {
+  res.setHeader("x-request-id", requestId);
+  for (let i = 0; i < BASE.length; i += 2) res.setHeader(BASE[i] as string, BASE[i + 1] as string);
+}
+
+function begin(res: ServerResponse, requestId: string, status: number, headers: Record<string, string> = {}) {
+  if (!res.hasHeader("x-request-id")) setBaseHeaders(res, requestId);
+  for (const name in headers) res.setHeader(name, headers[name] as string);
+  res.statusCode = status;
+}
+
+function cutOffWhenStalled(res: ServerResponse): void {
+  // Node sets the timeout anew with the connection's next request.
+  if (!res.writableFinished) res.socket?.setTimeout(STALLED_MS);
+}
+
+function sendJson(res: ServerResponse, requestId: string, status: number, text: string): void {
+  const length = Buffer.byteLength(text);
+  // One array instead of a setHeader for each: the path of most replies.
+  res.writeHead(status, [
+    "x-request-id",
+    requestId,
+    "Content-Type",
+    JSON_TYPE,
+    "Content-Length",
+    length as unknown as string,
+    ...BASE,
+  ]);
+  res.end(text);
+  if (length > res.writableHighWaterMark) cutOffWhenStalled(res);
+}
+
+/** Writes a handler's reply. Resolves once it is handed over; a stream, once it has ended or its reader has gone. */
+export async function send(res: ServerResponse, requestId: string, reply: Reply): Promise<void> {
+  if ("handled" in reply) {
+    if (res.writableEnded) cutOffWhenStalled(res);
+    return;
+  }
+  if ("json" in reply && !reply.headers && !res.hasHeader("x-request-id")) {
+    sendJson(res, requestId, reply.status, JSON.stringify(reply.json));
+    return;
+  }
+  begin(res, requestId, reply.status, reply.headers);
+  if ("stream" in reply) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    pipeline(reply.stream, res, (error) => {
+      // Without its reader a stream has simply nothing more to do.
+      if (error && error.code !== "ERR_STREAM_PREMATURE_CLOSE") reject(error);
+      else resolve();
+    });
+    return promise;
+  }
+  if ("json" in reply) {
+    res.setHeader("Content-Type", JSON_TYPE);
+    res.end(JSON.stringify(reply.json));
+  } else if ("bytes" in reply) res.end(reply.bytes);
+  else res.end();
+  cutOffWhenStalled(res);
+}
+
+/** Answers with an error; where a reply has begun already, the connection breaks, so that nobody takes it for whole. */
+export function sendError(res: ServerResponse, requestId: string, error: GatewayError): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  for (const name of res.getHeaderNames()) res.removeHeader(name);
+  begin(res, requestId, error.status, error.headers);
+  res.setHeader("Content-Type", JSON_TYPE);
+  res.end(JSON.stringify(errorBody(error, requestId)));
+}

@@ -1,0 +1,63 @@
+import { GatewayError, type Method } from "@agent-gateway/contract";
+import createFinder from "find-my-way";
+import type { Endpoint } from "./endpoint.ts";
+import { checkPath } from "./query.ts";
+
+/** An endpoint with what every request would otherwise work out anew. */
+export interface CompiledRoute extends Endpoint {
+  /** True where the path names an agent, whose existence and reach are checked. */
+  readonly hasAgent: boolean;
+  readonly needsKey: boolean;
+}
+
+export interface Match {
+  readonly route: CompiledRoute;
+  readonly params: Record<string, string | undefined>;
+  /** Without the question mark. */
+  readonly query: string;
+}
+
+const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/** Longest path segment; longer ones name nothing. */
+const MAX_PARAM_CHARS = 4096;
+const HAS_LEVEL = new Set(["key", "write", "admin"]);
+
+/**
+ * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is answered as `GET` is, except
+ * on event streams, whose end it would wait for.
+ * @throws GatewayError from the returned function: `NOT_FOUND`, `METHOD_NOT_ALLOWED` with `Allow`, `INVALID_REQUEST`
+ */
+export function createRouter(endpoints: readonly Endpoint[]): (method: string, url: string) => Match {
+  const finder = createFinder({ maxParamLength: MAX_PARAM_CHARS, querystringParser: () => ({}) });
+  for (const endpoint of endpoints) {
+    const { method, path, auth } = endpoint.decl;
+    const route: CompiledRoute = {
+      ...endpoint,
+      hasAgent: path.split("/").includes(":agentId"),
+      needsKey: HAS_LEVEL.has(auth),
+    };
+    finder.on(method, path, () => {}, route);
+  }
+
+  const find = (method: Method, path: string) => {
+    const found = finder.find(method, path);
+    return found && { route: found.store as CompiledRoute, params: found.params };
+  };
+
+  const missing = (path: string): GatewayError => {
+    const allowed: string[] = METHODS.filter((method) => find(method, path));
+    if (allowed.length === 0) return new GatewayError("NOT_FOUND");
+    if (allowed.includes("GET") && find("GET", path)?.route.decl.rawReply !== "sse") allowed.push("HEAD");
+    return new GatewayError("METHOD_NOT_ALLOWED", undefined, { headers: { allow: allowed.join(", ") } });
+  };
+
+  return (method, url) => {
+    const mark = url.indexOf("?");
+    const path = mark < 0 ? url : url.slice(0, mark);
+    checkPath(path);
+    const head = method === "HEAD";
+    const found = find((head ? "GET" : method) as Method, path);
+    if (!found || (head && found.route.decl.rawReply === "sse")) throw missing(path);
+    return { ...found, query: mark < 0 ? "" : url.slice(mark + 1) };
+  };
+}

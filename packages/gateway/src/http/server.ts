@@ -1,0 +1,111 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { GatewayError } from "@agent-gateway/contract";
+import type { Authenticator, DashboardSessions } from "../auth/index.ts";
+import type { Config } from "../config/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createDispatcher } from "./dispatch.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { createGuard } from "./guard.ts";
+import { createHostGuard, isLoopback } from "./hosts.ts";
+import { createRateLimiter } from "./rate-limit.ts";
+import { createRouter } from "./router.ts";
+import { createUpgradeHandler, endRaw, isWebSocket } from "./upgrade.ts";
+
+export interface HttpServerDeps {
+  endpoints: readonly Endpoint[];
+  authenticator: Authenticator;
+  sessions: DashboardSessions;
+  config: () => Config;
+  /** True when an agent of this id is configured and loaded. */
+  agentExists: (agentId: string) => boolean;
+  clock: Clock;
+  log: Logger;
+}
+
+export interface HttpServer {
+  /** Starts accepting; `port` 0 picks a free one. Rejects when the address cannot be bound. */
+  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Accepts nothing more; resolves when all replies are finished, at the latest after `graceMs`, which cuts the rest off. */
+  close(graceMs: number): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_MS = 60_000;
+
+/** Serves the declared routes. */
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  const { config, clock, log } = deps;
+  let bound = "127.0.0.1";
+  let closing = false;
+  const hosts = createHostGuard(config, () => bound);
+  const dispatch = createDispatcher({
+    find: createRouter(deps.endpoints),
+    guard: createGuard({ ...deps, onLoopback: () => isLoopback(bound) }),
+    takeToken: createRateLimiter(config, clock),
+    hosts,
+    clock,
+    log,
+  });
+
+  const onRequest = (req: IncomingMessage, res: ServerResponse) => {
+    if (closing) res.shouldKeepAlive = false;
+    void dispatch(req, res, randomUUID());
+  };
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Imports and uploads take as long as they need; idle bodies end by the dispatcher's own timers.
+      requestTimeout: 0,
+      shouldUpgradeCallback: isWebSocket,
+    },
+    onRequest,
+  );
+  // `Expect: 100-continue` is granted only after the same checks: Node would ask for the body at once.
+  server.on("checkContinue", onRequest);
+  server.on("upgrade", createUpgradeHandler(hosts));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET") socket.destroy();
+    else endRaw(socket, badMessage(error.code));
+  });
+
+  return {
+    listen(host, port) {
+      bound = host;
+      const { promise, resolve, reject } = Promise.withResolvers<{ host: string; port: number }>();
+      server.once("error", reject);
+      server.listen(port, host, () => {
+        server.off("error", reject);
+        server.on("error", (error) => log.error({ err: error }, "http server error"));
+        resolve({ host, port: (server.address() as AddressInfo).port });
+      });
+      return promise;
+    },
+    close(graceMs) {
+      closing = true;
+      if (!server.listening) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = clock.after(graceMs, () => server.closeAllConnections());
+      server.close(() => {
+        cancel();
+        resolve();
+      });
+      return promise;
+    },
+  };
+}
+
+/** What Node's parser refuses, in the gateway's own words. */
+function badMessage(code: string | undefined): GatewayError {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new GatewayError("INVALID_REQUEST", "The headers are too large.", { status: 431 });
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return new GatewayError("INVALID_REQUEST", "The request did not come in time.", { status: 408 });
+  }
+  return new GatewayError("INVALID_REQUEST", "This is not a valid HTTP request.");
+}
