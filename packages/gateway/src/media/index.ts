@@ -1,0 +1,168 @@
+import { rm, rmdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { GatewayError } from "@agent-gateway/contract";
+import type { ConfigStore, Paths } from "../config/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import { detectFile, type FileType } from "../lib/file-type.ts";
+import type { Logger } from "../lib/logger.ts";
+import { type OpenedFile, openInside, PathError, safeSegments } from "../lib/safe-path.ts";
+import { folderOf, storeContent, storedFiles, sweepIncoming, tooLarge } from "./store.ts";
+import { declaredType, matchesDeclared, storedExtension } from "./types.ts";
+
+export interface MediaDeps {
+  paths: Pick<Paths, "mediaDir">;
+  config: Pick<ConfigStore, "current">;
+  clock: Clock;
+  log: Logger;
+}
+
+/** One upload as it arrives. */
+export interface Upload {
+  contentType: string | undefined;
+  /** Bytes announced by the client; undefined when it does not say. */
+  contentLength: number | undefined;
+  filename: string | undefined;
+  body: Readable;
+}
+
+/** An opened media file with its type. Whoever gets it closes `handle`. */
+export interface MediaFile extends OpenedFile {
+  type: FileType;
+}
+
+/** Uploads and captured images of the agents, each agent's in its own media folder. */
+export function createMedia({ paths, config, clock, log }: MediaDeps) {
+  const limit = () => config.current.gateway.media.maxUploadBytes;
+  const store = (agentId: string, content: AsyncIterable<Uint8Array>, accept: (type: FileType) => string) =>
+    storeContent({ root: paths.mediaDir(agentId), content, limit: limit(), now: clock.now(), accept });
+
+  const open = async (agentId: string, mediaPath: string): Promise<MediaFile> => {
+    // What is hidden is the room's own: unfinished uploads.
+    if (safeSegments(mediaPath).some((name) => name.startsWith("."))) throw new PathError("missing");
+    const file = await openInside(paths.mediaDir(agentId), mediaPath);
+    try {
+      return { ...file, type: await detectFile(file.handle) };
+    } catch (error) {
+      await file.handle.close();
+      throw error;
+    }
+  };
+
+  return {
+    /**
+     * Stores an upload; resolves to its media path when it is on disk.
+     * @throws GatewayError `INVALID_REQUEST` (empty), `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`
+     */
+    async upload(agentId: string, { contentType, contentLength, filename, body }: Upload): Promise<string> {
+      if (contentLength === 0) throw new GatewayError("INVALID_REQUEST", "The body is empty.");
+      const declared = declaredType(contentType);
+      const max = limit();
+      if (contentLength !== undefined && contentLength > max) throw tooLarge(max);
+      // The connection must outlive a refusal, or the client never reads it.
+      return store(agentId, body.iterator({ destroyOnReturn: false }), (found) => {
+        if (!matchesDeclared(declared, found)) {
+          throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", `The content is not ${declared}.`);
+        }
+        return storedExtension(found, filename);
+      }).catch((error) => {
+        if (error !== body.errored) throw error;
+        throw new GatewayError("INVALID_REQUEST", "The body ended before it was complete.");
+      });
+    },
+
+    /**
+     * Opens a file for the one who fetches it.
+     * @throws GatewayError `INVALID_REQUEST` for a path that leaves the folder, `NOT_FOUND`
+     */
+    async open(agentId: string, mediaPath: string): Promise<MediaFile> {
+      try {
+        return await open(agentId, mediaPath);
+      } catch (error) {
+        if (!(error instanceof PathError)) throw error;
+        const absent = error.problem === "missing" || error.problem === "not-file";
+        throw absent
+          ? new GatewayError("NOT_FOUND", "There is no such file.")
+          : new GatewayError("INVALID_REQUEST", "The path is not one of a media file.");
+      }
+    },
+
+    /**
+     * The uploaded file for an agent's turn. Its time of change is set to now, so that a retention sweep leaves it
+     * alone until the message that names it is stored.
+     * @throws GatewayError `INVALID_REQUEST` when the path is no file of this agent's media folder
+     */
+    async resolveUpload(agentId: string, mediaPath: string): Promise<{ path: string; mime: string }> {
+      try {
+        const { handle, path, type } = await open(agentId, mediaPath);
+        const now = clock.now() / 1000;
+        await handle.utimes(now, now).finally(() => handle.close());
+        return { path, mime: type.mime };
+      } catch (error) {
+        if (!(error instanceof PathError)) throw error;
+        throw new GatewayError("INVALID_REQUEST", "media_files: not an upload of this agent.", {
+          details: [{ path: "media_files", message: "not an upload of this agent" }],
+        });
+      }
+    },
+
+    /**
+     * Keeps an image that the agent made; resolves to its media path.
+     * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` when the bytes are no image, `PAYLOAD_TOO_LARGE`
+     */
+    storeImage(agentId: string, mime: string, data: Uint8Array): Promise<string> {
+      return store(agentId, chunksOf([data]), (found) => {
+        if (found.mime.startsWith("image/")) return found.ext;
+        throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", `The content is not ${declaredType(mime)}.`);
+      });
+    },
+
+    /** Copies an opened file into the media folder; resolves to its media path. The handle stays open. */
+    storeFile(agentId: string, { handle }: Pick<OpenedFile, "handle">): Promise<string> {
+      return store(agentId, handle.createReadStream({ start: 0, autoClose: false }), (found) => found.ext);
+    },
+
+    /** Where a client fetches a stored file. */
+    attachmentUrl: (agentId: string, mediaPath: string): string =>
+      `/api/v1/agents/${agentId}/media/${mediaPath.split("/").map(encodeURIComponent).join("/")}`,
+
+    /**
+     * Deletes files that were last changed before `before` (Unix ms) and that nothing refers to.
+     * @returns how many went
+     */
+    async deleteUnreferenced(
+      agentId: string,
+      before: number,
+      isReferenced: (mediaPath: string) => boolean | Promise<boolean>,
+    ): Promise<number> {
+      const root = paths.mediaDir(agentId);
+      const months = new Set<string>();
+      let deleted = 0;
+      for await (const mediaPath of storedFiles(root)) {
+        const isOld = async () =>
+          ((await stat(join(root, mediaPath)).catch(() => null))?.mtimeMs ?? before) < before;
+        // Looked at again after the answer: a message may be taking the file up right now.
+        if (!(await isOld()) || (await isReferenced(mediaPath)) || !(await isOld())) continue;
+        await rm(join(root, mediaPath), { force: true });
+        months.add(folderOf(root, mediaPath));
+        deleted++;
+      }
+      for (const month of months) await rmdir(month).catch(() => {});
+      if (deleted > 0) log.info({ agentId, deleted }, "deleted media that no message refers to");
+      return deleted;
+    },
+
+    /** For the start: removes what a crash left half written. */
+    async sweep(agentIds: readonly string[]): Promise<void> {
+      for (const agentId of agentIds) {
+        const left = await sweepIncoming(paths.mediaDir(agentId));
+        if (left > 0) log.info({ agentId, left }, "removed unfinished uploads");
+      }
+    },
+  };
+}
+export type Media = ReturnType<typeof createMedia>;
+
+async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
