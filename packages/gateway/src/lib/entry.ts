@@ -1,11 +1,17 @@
 import { URL } from "node:url";
 
 /**
- * Address of a worker's entry file in `src/`. Run from sources this file sits in `src/lib`; bundled, every chunk
- * and entry sits in one folder.
+ * Address of an entry file in `src/`. Run from sources this file sits in `src/lib`; bundled, every chunk and entry
+ * sits in one folder.
  */
-export function workerEntry(name: "writer" | "reader"): URL {
+function entry(name: string): URL {
   return import.meta.url.endsWith(".ts")
-    ? new URL(`../worker-${name}.ts`, import.meta.url)
-    : new URL(`./worker-${name}.js`, import.meta.url);
+    ? new URL(`../${name}.ts`, import.meta.url)
+    : new URL(`./${name}.js`, import.meta.url);
 }
+
+/** Entry file of a database thread. */
+export const workerEntry = (name: "writer" | "reader"): URL => entry(`worker-${name}`);
+
+/** Entry file of the process that runs one session of the builtin runtime. */
+export const builtinAgentEntry = (): URL => entry("builtin-agent");

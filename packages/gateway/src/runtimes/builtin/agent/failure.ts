@@ -1,0 +1,58 @@
+import { APICallError, RetryError, UnsupportedFunctionalityError } from "ai";
+
+export interface Failure {
+  /** For the user: no address, no key, nothing of what the provider wrote. */
+  sentence: string;
+  /** For the log. */
+  detail: string;
+  /** The conversation did not fit into the model's context. */
+  overflow: boolean;
+}
+
+const OVERFLOW = /context.{0,20}(length|window|size)|too long|maximum.{0,40}tokens|too many (input )?tokens/i;
+const MAX_DETAIL = 500;
+
+/** Puts a failed model request into one sentence. */
+export function describeFailure(thrown: unknown, model: string): Failure {
+  const error = RetryError.isInstance(thrown) ? thrown.lastError : thrown;
+  const message = error instanceof Error ? error.message : String(error);
+  const status = APICallError.isInstance(error) ? error.statusCode : undefined;
+  const body = APICallError.isInstance(error) ? (error.responseBody ?? "") : "";
+  const overflow = status === 413 || (isClientError(status) && OVERFLOW.test(`${message} ${body}`));
+  return {
+    sentence: overflow
+      ? "The conversation is too long for the model; /compact or /clear makes room."
+      : sentenceFor(error, status, model),
+    detail: (status === undefined ? message : `${status}: ${message}`).slice(0, MAX_DETAIL),
+    overflow,
+  };
+}
+
+const isClientError = (status: number | undefined) => status === 400 || status === 422;
+
+function sentenceFor(error: unknown, status: number | undefined, model: string): string {
+  if (UnsupportedFunctionalityError.isInstance(error)) return "The model cannot take what was sent to it.";
+  if (status === undefined) {
+    return APICallError.isInstance(error)
+      ? "The model provider could not be reached."
+      : "The model provider's answer was broken off or could not be read.";
+  }
+  switch (status) {
+    case 401:
+    case 403:
+      return `The model provider refused the key (${status}).`;
+    case 402:
+      return "The account at the model provider has no credit left (402).";
+    case 404:
+      return `The model provider does not have the model ${model} (404).`;
+    case 429:
+      return "The model provider's rate limit is reached (429); try again in a while.";
+    case 503:
+    case 529:
+      return `The model provider is overloaded (${status}); try again in a moment.`;
+    default:
+      return status >= 500
+        ? `The model provider failed (${status}); try again in a moment.`
+        : `The model provider refused the request (${status}).`;
+  }
+}

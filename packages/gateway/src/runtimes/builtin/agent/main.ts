@@ -1,0 +1,74 @@
+import type { Readable, Writable } from "node:stream";
+import { createLineSplitter } from "../../../lib/jsonl.ts";
+import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent } from "../protocol.ts";
+import { compact } from "./compact.ts";
+import { contextPercent, createConversation } from "./conversation.ts";
+import { readInstructions } from "./instructions.ts";
+import { connectServers } from "./mcp.ts";
+import { createModels } from "./models.ts";
+import { createGatewayTools } from "./tools.ts";
+import { type Agent, runTurn } from "./turn.ts";
+
+/** Serves one session over JSON lines until its input ends. */
+export function runAgent(input: Readable, output: Writable): void {
+  const send = (message: FromAgent) => void output.write(`${JSON.stringify(message)}\n`);
+  // Standard output belongs to the protocol; whatever a library prints goes to the log.
+  console.log = console.info = console.debug = console.error;
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+
+  const gatewayTools = createGatewayTools(send);
+  let agent: Agent | undefined;
+  let job = new AbortController();
+
+  async function init(message: AgentInit): Promise<void> {
+    const key = process.env[KEY_VARIABLE];
+    delete process.env[KEY_VARIABLE];
+    const models = createModels({ ...message, apiKey: key });
+    const [instructions, servers] = await Promise.all([
+      readInstructions(process.cwd(), message.instructions),
+      connectServers(message.mcpServers, {
+        allow: message.allowTools,
+        cwd: process.cwd(),
+        toolImages: models.toolImages,
+        warn: (text, detail) => send({ type: "log", level: "warn", message: text, detail }),
+      }),
+    ]);
+    agent = {
+      models,
+      instructions,
+      tools: { ...servers.tools, ...gatewayTools.create(message.tools) },
+      conversation: createConversation(message.history, message.contextWindow),
+      maxRetries: message.maxRetries,
+      maxSteps: message.maxSteps,
+      log: (level, text, detail) =>
+        send({ type: "log", level, message: text, detail: key ? detail?.replaceAll(key, "***") : detail }),
+    };
+    send({ type: "ready" });
+  }
+
+  async function work(message: ToAgent): Promise<void> {
+    if (message.type === "init") return init(message);
+    if (message.type === "interrupt") return job.abort();
+    if (message.type === "tool_result") return gatewayTools.settle(message);
+    if (!agent) return;
+    if (message.type === "set_model") return agent.models.use(message.model);
+    job = new AbortController();
+    if (message.type === "turn") {
+      const emit = (event: Extract<FromAgent, { type: "event" }>["event"]) => send({ type: "event", event });
+      return send({ type: "done", outcome: await runTurn(agent, message, emit, job.signal) });
+    }
+    const summary = await compact(agent, { signal: job.signal, whole: true });
+    send({ type: "compacted", summary, contextPercent: contextPercent(agent.conversation) ?? 0 });
+  }
+
+  const lines = createLineSplitter((line) => {
+    work(JSON.parse(line) as ToAgent).catch((error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    });
+  });
+  // Its group is killed behind it, MCP servers included.
+  const leave = () => process.exit(0);
+  output.on("error", leave);
+  input.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", leave);
+}

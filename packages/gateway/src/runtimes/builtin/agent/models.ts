@@ -1,0 +1,72 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import type { JSONValue, LanguageModel } from "ai";
+import type { Provider } from "../protocol.ts";
+
+/** The session's provider and the model in use. */
+export interface Models {
+  readonly id: string;
+  readonly current: LanguageModel;
+  use(id: string): void;
+  /** Whether images may stand in tool results; elsewhere they would be sent as text. */
+  readonly toolImages: boolean;
+  readonly options: Record<string, Record<string, JSONValue>>;
+}
+
+export function createModels({
+  provider,
+  baseUrl,
+  apiKey,
+  model,
+}: {
+  provider: Provider;
+  baseUrl: string | undefined;
+  apiKey: string | undefined;
+  model: string;
+}): Models {
+  const create = modelFactory(provider, baseUrl, apiKey);
+  let id = model;
+  let current = create(id);
+  return {
+    get id() {
+      return id;
+    },
+    get current() {
+      return current;
+    },
+    use(next) {
+      id = next;
+      current = create(next);
+    },
+    toolImages: provider !== "openai-compatible",
+    options: {
+      // Servers that merely speak Anthropic's API may refuse a field they do not know.
+      ...(baseUrl === undefined && { anthropic: { cacheControl: { type: "ephemeral" } } }),
+      // The conversation is kept here and sent whole; the provider need not store it.
+      openai: { store: false },
+    },
+  };
+}
+
+function modelFactory(provider: Provider, baseUrl: string | undefined, apiKey: string | undefined) {
+  const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
+  const key = apiKey === undefined ? {} : { apiKey };
+  switch (provider) {
+    case "anthropic":
+      return createAnthropic({ ...address, ...key });
+    case "openai": {
+      const openai = createOpenAI({ ...address, ...key });
+      return (id: string) => openai.responses(id);
+    }
+    case "openai-compatible": {
+      const server = createOpenAICompatible({
+        name: "server",
+        baseURL: baseUrl!,
+        includeUsage: true,
+        ...key,
+      });
+      return (id: string) => server.chatModel(id);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { dynamicTool, type JSONSchema7, jsonSchema, type ToolSet } from "ai";
+import type { AgentInit, FromAgent, ToAgent } from "../protocol.ts";
+
+/** A tool's answer that the model should see as a failure is thrown. */
+class ToolFailure extends Error {}
+
+/** The gateway's tools, as the model sees them: each call goes to the gateway and waits for its answer. */
+export function createGatewayTools(send: (message: FromAgent) => void) {
+  const waiting = new Map<string, PromiseWithResolvers<string>>();
+
+  const call = (name: string, args: unknown, signal: AbortSignal | undefined): Promise<string> => {
+    const id = randomUUID();
+    const answer = Promise.withResolvers<string>();
+    waiting.set(id, answer);
+    signal?.addEventListener("abort", () => answer.reject(signal.reason), { once: true });
+    send({ type: "tool_call", id, name, args: isRecord(args) ? args : {} });
+    return answer.promise.finally(() => waiting.delete(id));
+  };
+
+  return {
+    create(specs: AgentInit["tools"]): ToolSet {
+      return Object.fromEntries(
+        specs.map(({ name, description, inputSchema }) => [
+          name,
+          dynamicTool({
+            description,
+            inputSchema: jsonSchema(inputSchema as JSONSchema7),
+            execute: (args, { abortSignal }) => call(name, args, abortSignal),
+          }),
+        ]),
+      );
+    },
+    settle({ id, text, isError }: Extract<ToAgent, { type: "tool_result" }>): void {
+      if (isError) waiting.get(id)?.reject(new ToolFailure(text));
+      else waiting.get(id)?.resolve(text);
+    },
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
