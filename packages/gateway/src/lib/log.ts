@@ -48,7 +48,14 @@ export interface Log {
 
 /** `12:00:00 warn message key=value`: for people. Values are JSON, so no text can fake another line. */
 function shortLine(json: string): string {
-  const { level, time, msg, ...fields } = JSON.parse(json) as Record<string, unknown>;
+  let line: Record<string, unknown>;
+  try {
+    line = JSON.parse(json);
+  } catch {
+    // A masked value can have been a piece of the JSON itself.
+    return json;
+  }
+  const { level, time, msg, ...fields } = line;
   const extra = Object.entries(fields).map(([name, value]) => {
     const shown = (value as { message?: unknown } | null)?.message ?? value;
     return ` ${name}=${typeof shown === "string" && /^[^\s"]+$/.test(shown) ? shown : JSON.stringify(shown)}`;

@@ -1,0 +1,2 @@
+export { type Agents, type AgentsDeps, createAgents } from "./agents.ts";
+export type { AgentRecord, ChannelView } from "./record.ts";

@@ -1,0 +1,38 @@
+import type { agent } from "@agent-gateway/contract";
+import type * as z from "zod";
+import type { AgentConfig } from "../config/index.ts";
+
+/** An agent as the API shows it; holds no secret. */
+export type AgentRecord = z.output<typeof agent>;
+
+/** What the channels say about one agent. */
+export type ChannelView = Pick<AgentRecord, "channels" | "devicechat_accounts">;
+
+/** The address without user, password, query and fragment, which can hold keys. */
+function publicAddress(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const { origin, pathname } = new URL(address);
+  return origin === "null" ? undefined : origin + pathname;
+}
+
+/** Builds the record. Commands, arguments, keys and variables stay out of it: each can hold a secret. */
+export function agentRecord(config: AgentConfig, channels: ChannelView): AgentRecord {
+  const { type, provider, model, baseUrl } = config.runtime;
+  const address = baseUrl === undefined ? undefined : publicAddress(baseUrl);
+  return {
+    id: config.id,
+    name: config.name,
+    description: config.description,
+    model: config.model ?? null,
+    runtime: {
+      type,
+      ...(provider !== undefined && { provider }),
+      ...(model !== undefined && { model }),
+      ...(address !== undefined && { baseUrl: address }),
+    },
+    allow_tools: config.allowTools,
+    orchestration_enabled: config.orchestration.enabled,
+    channels: channels.channels,
+    devicechat_accounts: channels.devicechat_accounts,
+  };
+}
