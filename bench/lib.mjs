@@ -1,0 +1,183 @@
+// What every benchmark shares: a gateway of its own, plain drivers to compare with, and the printing of ratios.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+export const bin = join(root, "packages/gateway/bin/agent-gateway.mjs");
+export const fakeAgent = join(root, "test/fixtures/fake-agent.mjs");
+export const KEY = "bench-admin-key-000001";
+export const AGENT_ARGS = [
+  "-p",
+  "--input-format",
+  "stream-json",
+  "--output-format",
+  "stream-json",
+  "--verbose",
+];
+
+const results = [];
+
+/** Records one measure: what was seen, what it is compared with, and whether the target holds. */
+export function report(name, seen, target, ok) {
+  results.push({ name, seen, target, ok });
+  console.log(`${ok ? "ok  " : "MISS"}  ${name}: ${seen}   (to reach: ${target})`);
+}
+export const reported = () => results;
+
+export const quantile = (values, q) => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))];
+};
+export const ms = (value) => `${value.toFixed(value < 10 ? 2 : 0)} ms`;
+
+export function makeHome(config = {}) {
+  const home = mkdtempSync(join(tmpdir(), "agent-gateway-bench-"));
+  const runtime = { type: "agent-cli", command: [process.execPath, fakeAgent] };
+  writeFileSync(
+    join(home, "config.json"),
+    JSON.stringify({
+      configVersion: "2.0.0",
+      gateway: {
+        api: { keys: [{ key: KEY, agents: "*", admin: true }], rateLimit: false },
+        logs: { level: "warn" },
+        ...config.gateway,
+      },
+      session: { maxConcurrent: 500, ...config.session },
+      agents: [{ id: "assistant", runtime }],
+    }),
+    { mode: 0o600 },
+  );
+  return home;
+}
+
+/** Starts the gateway in `home`; resolves when it listens. */
+export async function startGateway(home, { nodeArgs = [] } = {}) {
+  const began = performance.now();
+  const child = spawn(process.execPath, [...nodeArgs, bin, "start", "--port", "0"], {
+    env: { ...process.env, GATEWAY_HOME: home },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  const url = await new Promise((resolve, reject) => {
+    child.stdout.on("data", (chunk) => {
+      text += chunk;
+      const match = /gateway listening on (http:\/\/\S+)/.exec(text);
+      if (match) resolve(match[1]);
+    });
+    child.once("exit", (code) => reject(new Error(`the gateway ended with ${code}: ${text}`)));
+  });
+  return {
+    url,
+    pid: child.pid,
+    readyMs: performance.now() - began,
+    async stop() {
+      child.kill("SIGTERM");
+      if (child.exitCode === null) await once(child, "exit");
+    },
+  };
+}
+
+export async function withGateway(config, use) {
+  const home = makeHome(config);
+  const gateway = await startGateway(home);
+  try {
+    return await use(gateway, home);
+  } finally {
+    await gateway.stop();
+    rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1000 });
+
+/** A request over plain node:http with kept connections: the client costs as little as it can. */
+export function call(url, path, { method = "GET", body, key = KEY, onChunk } = {}) {
+  return new Promise((resolve, reject) => {
+    const data =
+      body === undefined
+        ? undefined
+        : typeof body === "string" || Buffer.isBuffer(body)
+          ? body
+          : JSON.stringify(body);
+    const req = http.request(`${url}${path}`, {
+      agent,
+      method,
+      headers: {
+        "x-api-key": key,
+        ...(data !== undefined && {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(data),
+        }),
+      },
+    });
+    req.once("error", reject);
+    req.once("response", (res) => {
+      const chunks = [];
+      res.on("data", (chunk) => (onChunk ? onChunk(chunk) : chunks.push(chunk)));
+      res.once("end", () => resolve({ status: res.statusCode, text: Buffer.concat(chunks).toString() }));
+      res.once("error", reject);
+    });
+    req.end(data);
+  });
+}
+
+/** The bare limit: the same agent program driven over its pipe, nothing in between. */
+export function barePipe() {
+  const child = spawn(process.execPath, [fakeAgent, ...AGENT_ARGS], { stdio: ["pipe", "pipe", "ignore"] });
+  let done;
+  let onLine = () => {};
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    onLine(line);
+    if (line.startsWith('{"type":"result"')) done?.(JSON.parse(line));
+  });
+  return {
+    turn(text, each = () => {}) {
+      onLine = each;
+      return new Promise((resolve) => {
+        done = resolve;
+        const line = {
+          type: "user",
+          message: { role: "user", content: text },
+          parent_tool_use_id: null,
+          session_id: "",
+        };
+        child.stdin.write(`${JSON.stringify(line)}\n`);
+      });
+    },
+    async close() {
+      child.stdin.end();
+      await once(child, "exit");
+    },
+  };
+}
+
+/** Asks `/health` every 10 ms until stopped; gives the times. */
+export function watchHealth(url) {
+  const times = [];
+  let on = true;
+  const loop = (async () => {
+    while (on) {
+      const began = performance.now();
+      await call(url, "/health");
+      times.push(performance.now() - began);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  })();
+  return async () => {
+    on = false;
+    await loop;
+    return times;
+  };
+}
+
+export const rssMb = async (pid) => {
+  const { readFile } = await import("node:fs/promises");
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024;
+};
