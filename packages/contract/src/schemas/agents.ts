@@ -2,13 +2,23 @@ import * as z from "zod";
 import { agentId } from "./common.ts";
 
 export const runtimeConfig = z.looseObject({
-  type: z.enum(["auto", "agent-cli", "acp", "builtin", "starter"]).default("auto"),
-  command: z.array(z.string()).min(1).optional(),
-  args: z.array(z.string()).optional(),
-  provider: z.enum(["anthropic", "openai", "openai-compatible"]).optional(),
-  baseUrl: z.string().optional(),
-  apiKey: z.string().optional(),
-  model: z.string().optional(),
+  type: z
+    .enum(["auto", "agent-cli", "acp", "builtin", "starter"])
+    .default("auto")
+    .describe("What runs the agent; `auto` takes the first that is there."),
+  command: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe("Program and first arguments of `agent-cli` and `acp`."),
+  args: z.array(z.string()).optional().describe("Arguments added at the end."),
+  provider: z
+    .enum(["anthropic", "openai", "openai-compatible"])
+    .optional()
+    .describe("Model provider of `builtin`."),
+  baseUrl: z.string().optional().describe("Address of the provider's API."),
+  apiKey: z.string().optional().describe("The provider's key; never shown."),
+  model: z.string().optional().describe("Model id for `builtin`."),
 });
 export const agent = z.object({
   id: z.string(),
@@ -41,11 +51,11 @@ export const updateAgent = z.strictObject({
 export const agentReply = z.object({ agent });
 
 export const model = z.object({
-  id: z.string(),
-  name: z.string(),
-  alias: z.string(),
-  contextWindow: z.number(),
-  multiplier: z.number(),
+  id: z.string().describe("Id that the provider knows."),
+  name: z.string().describe("Name for people."),
+  alias: z.string().describe("Short name for `/model`."),
+  contextWindow: z.number().describe("Size of the context, in tokens."),
+  multiplier: z.number().describe("Cost relative to the base model."),
 });
 export type Model = z.output<typeof model>;
 export const setModel = z.object({ model: z.string().min(1).max(200) });

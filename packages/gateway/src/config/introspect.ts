@@ -3,7 +3,7 @@ import * as z from "zod";
 /** A schema without its wrappers, and what they say. */
 export interface Unwrapped {
   schema: z.ZodType;
-  optional: boolean;
+  nullable: boolean;
   /** Undefined when there is none. */
   fallback: unknown;
   description: string | undefined;
@@ -14,7 +14,7 @@ export interface Unwrapped {
 export function unwrap(outer: z.ZodType): Unwrapped {
   const result: Unwrapped = {
     schema: outer,
-    optional: false,
+    nullable: false,
     fallback: undefined,
     description: undefined,
     restart: false,
@@ -26,9 +26,9 @@ export function unwrap(outer: z.ZodType): Unwrapped {
     result.restart ||= meta?.restart === true;
     if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
       result.fallback ??= schema.def.defaultValue;
-    } else if (schema instanceof z.ZodOptional) {
-      result.optional = true;
-    } else if (!(schema instanceof z.ZodNullable) && !(schema instanceof z.ZodCatch)) {
+    } else if (schema instanceof z.ZodNullable) {
+      result.nullable = true;
+    } else if (!(schema instanceof z.ZodOptional) && !(schema instanceof z.ZodCatch)) {
       return result;
     }
     result.schema = schema.unwrap() as z.ZodType;

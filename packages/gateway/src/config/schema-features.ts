@@ -12,10 +12,13 @@ export const featureSections = {
     .record(
       z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, { error: "must be a slug" }),
       z.looseObject({
-        label: z.string().optional(),
+        label: z.string().optional().describe("Name for people."),
         config: opaque.optional().describe("Raw MCP server entry with {placeholder} tokens for secrets."),
         secretNames: z.array(z.string()).optional().describe("Names of the placeholders."),
-        credentialOwner: z.enum(["none", "static", "gateway", "external"]).optional(),
+        credentialOwner: z
+          .enum(["none", "static", "gateway", "external"])
+          .optional()
+          .describe("Who keeps the credentials."),
         defaultEnabled: z.boolean().optional().describe("False asks for an opt-in of each agent."),
       }),
     )

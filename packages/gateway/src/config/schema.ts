@@ -132,7 +132,7 @@ export const gatewaySection = z.looseObject({
     .describe("Interface; `0.0.0.0` listens on all. `GATEWAY_BIND` in the environment wins.")
     .meta(RESTART),
   allowedHosts: z.array(z.string()).default([]).describe("Further names accepted in the `Host` header."),
-  timezone: zone("Default of every time zone below; `UTC` when invalid."),
+  timezone: zone("Default of every time zone below; `UTC` when unset or invalid."),
   publicUrl: z
     .string()
     .optional()
