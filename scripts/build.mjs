@@ -14,13 +14,20 @@ const ENTRIES = ["main", "worker-writer", "worker-reader", "builtin-agent", "mcp
 await rm(fresh, { recursive: true, force: true });
 await mkdir(fresh, { recursive: true });
 const bundle = await rolldown({
-  input: Object.fromEntries(ENTRIES.map((name) => [name, join(gateway, `src/${name}.ts`)]).filter(([, file]) => existsSync(file))),
+  input: Object.fromEntries(
+    ENTRIES.map((name) => [name, join(gateway, `src/${name}.ts`)]).filter(([, file]) => existsSync(file)),
+  ),
   platform: "node",
   resolve: { conditionNames: ["node", "import", "default"] },
   logLevel: "warn",
   checks: { pluginTimings: false },
 });
-await bundle.write({ dir: fresh, format: "esm", entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" });
+await bundle.write({
+  dir: fresh,
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "[name]-[hash].js",
+});
 await bundle.close();
 if (existsSync(join(root, "packages/dashboard/vite.config.ts"))) {
   await viteBuild({

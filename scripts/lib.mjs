@@ -14,13 +14,19 @@ export function productNode() {
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   const pinned = join(modules, name, "bin", process.platform === "win32" ? "node.exe" : "node");
   if (existsSync(pinned)) return pinned;
-  throw new Error(`Node.js ${MINIMUM_MAJOR} or newer is needed; this is ${process.version} and ${name} is not installed.`);
+  throw new Error(
+    `Node.js ${MINIMUM_MAJOR} or newer is needed; this is ${process.version} and ${name} is not installed.`,
+  );
 }
 
 /** Runs a command to its end with this terminal; signals reach it. Resolves to its exit code. */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, PATH: `${join(modules, ".bin")}${delimiter}${process.env.PATH ?? ""}`, ...options.env };
+    const env = {
+      ...process.env,
+      PATH: `${join(modules, ".bin")}${delimiter}${process.env.PATH ?? ""}`,
+      ...options.env,
+    };
     const child = spawn(command, args, { cwd: root, stdio: "inherit", ...options, env });
     const forward = (signal) => child.kill(signal);
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);
@@ -35,7 +41,8 @@ export function run(command, args, options = {}) {
 /** Installs what is missing; `dev` also what only the tests need. Does nothing when all is there and up to date. */
 export async function install({ dev }) {
   const stamp = join(modules, ".package-lock.json");
-  const fresh = existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
+  const fresh =
+    existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
   if (fresh && (!dev || existsSync(join(modules, "vitest")))) return;
   console.log("Installing dependencies (once) …");
   const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...(dev ? [] : ["--omit=dev"])];
