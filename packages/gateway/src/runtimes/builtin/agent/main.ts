@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
+import type { ToolSet } from "ai";
 import { createLineSplitter } from "../../../lib/jsonl.ts";
 import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent } from "../protocol.ts";
 import { compact } from "./compact.ts";
 import { contextPercent, createConversation } from "./conversation.ts";
 import { readInstructions } from "./instructions.ts";
-import { connectServers } from "./mcp.ts";
 import { createModels } from "./models.ts";
 import { createGatewayTools } from "./tools.ts";
 import { type Agent, runTurn } from "./turn.ts";
@@ -20,23 +20,26 @@ export function runAgent(input: Readable, output: Writable): void {
   let agent: Agent | undefined;
   let job = new AbortController();
 
+  async function connect({ mcpServers, allowTools }: AgentInit, toolImages: boolean): Promise<ToolSet> {
+    if (allowTools === false || Object.keys(mcpServers).length === 0) return {};
+    const { connectServers } = await import("./mcp.ts");
+    const warn = (text: string, detail: string) =>
+      send({ type: "log", level: "warn", message: text, detail });
+    return connectServers(mcpServers, { allow: allowTools, cwd: process.cwd(), toolImages, warn });
+  }
+
   async function init(message: AgentInit): Promise<void> {
     const key = process.env[KEY_VARIABLE];
     delete process.env[KEY_VARIABLE];
-    const models = createModels({ ...message, apiKey: key });
+    const models = await createModels({ ...message, apiKey: key });
     const [instructions, servers] = await Promise.all([
       readInstructions(process.cwd(), message.instructions),
-      connectServers(message.mcpServers, {
-        allow: message.allowTools,
-        cwd: process.cwd(),
-        toolImages: models.toolImages,
-        warn: (text, detail) => send({ type: "log", level: "warn", message: text, detail }),
-      }),
+      connect(message, models.toolImages),
     ]);
     agent = {
       models,
       instructions,
-      tools: { ...servers.tools, ...gatewayTools.create(message.tools) },
+      tools: { ...servers, ...gatewayTools.create(message.tools) },
       conversation: createConversation(message.history, message.contextWindow),
       maxRetries: message.maxRetries,
       maxSteps: message.maxSteps,

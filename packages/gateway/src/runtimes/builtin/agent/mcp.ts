@@ -10,8 +10,8 @@ const CONNECT_MS = 15_000;
 const MAX_NAME = 64;
 
 export interface ServerOptions {
-  /** All tools, none, or these: `mcp__server__tool`, `mcp__server` for all of one, or the tool's bare name. */
-  allow: boolean | readonly string[];
+  /** All tools, or these: `mcp__server__tool`, `mcp__server` for all of one, or the tool's bare name. */
+  allow: true | readonly string[];
   cwd: string;
   toolImages: boolean;
   warn(message: string, detail: string): void;
@@ -24,8 +24,7 @@ export interface ServerOptions {
 export async function connectServers(
   servers: Readonly<Record<string, McpServer>>,
   options: ServerOptions,
-): Promise<{ tools: ToolSet }> {
-  if (options.allow === false) return { tools: {} };
+): Promise<ToolSet> {
   const connected = await Promise.all(
     Object.entries(servers).map(async ([name, server]) => {
       try {
@@ -36,7 +35,7 @@ export async function connectServers(
       }
     }),
   );
-  return { tools: Object.assign({}, ...connected) };
+  return Object.assign({}, ...connected);
 }
 
 async function toolsOf(server: string, config: McpServer, options: ServerOptions): Promise<ToolSet> {
@@ -64,8 +63,8 @@ async function toolsOf(server: string, config: McpServer, options: ServerOptions
   return offered;
 }
 
-function allowed(allow: boolean | readonly string[], names: readonly string[]): boolean {
-  return typeof allow === "boolean" ? allow : names.some((name) => allow.includes(name));
+function allowed(allow: true | readonly string[], names: readonly string[]): boolean {
+  return allow === true || names.some((name) => allow.includes(name));
 }
 
 function transportOf(server: McpServer, cwd: string): MCPClientConfig["transport"] {

@@ -1,6 +1,3 @@
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createOpenAI } from "@ai-sdk/openai";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { JSONValue, LanguageModel } from "ai";
 import type { Provider } from "../protocol.ts";
 
@@ -14,7 +11,7 @@ export interface Models {
   readonly options: Record<string, Record<string, JSONValue>>;
 }
 
-export function createModels({
+export async function createModels({
   provider,
   baseUrl,
   apiKey,
@@ -24,8 +21,8 @@ export function createModels({
   baseUrl: string | undefined;
   apiKey: string | undefined;
   model: string;
-}): Models {
-  const create = modelFactory(provider, baseUrl, apiKey);
+}): Promise<Models> {
+  const create = await modelFactory(provider, baseUrl, apiKey);
   let id = model;
   let current = create(id);
   return {
@@ -49,24 +46,33 @@ export function createModels({
   };
 }
 
-function modelFactory(provider: Provider, baseUrl: string | undefined, apiKey: string | undefined) {
+/** Loads the one provider package that is needed: each takes memory for as long as the process lives. */
+async function modelFactory(
+  provider: Provider,
+  baseUrl: string | undefined,
+  apiKey: string | undefined,
+): Promise<(id: string) => LanguageModel> {
   const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
   const key = apiKey === undefined ? {} : { apiKey };
   switch (provider) {
-    case "anthropic":
+    case "anthropic": {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
       return createAnthropic({ ...address, ...key });
+    }
     case "openai": {
+      const { createOpenAI } = await import("@ai-sdk/openai");
       const openai = createOpenAI({ ...address, ...key });
-      return (id: string) => openai.responses(id);
+      return (id) => openai.responses(id);
     }
     case "openai-compatible": {
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
       const server = createOpenAICompatible({
         name: "server",
         baseURL: baseUrl!,
         includeUsage: true,
         ...key,
       });
-      return (id: string) => server.chatModel(id);
+      return (id) => server.chatModel(id);
     }
   }
 }
