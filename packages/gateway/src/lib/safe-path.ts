@@ -62,7 +62,7 @@ export function isWithin(root: string, path: string): boolean {
  * Opens the regular file that a relative path names inside `root`.
  * @throws PathError
  */
-export function openInside(root: string, relative: string): Promise<OpenedFile> {
+export async function openInside(root: string, relative: string): Promise<OpenedFile> {
   return openProven([root], join(root, ...safeSegments(relative)));
 }
 

@@ -59,6 +59,8 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
       const declared = declaredType(contentType);
       const max = limit();
       if (contentLength !== undefined && contentLength > max) throw tooLarge(max);
+      // The client may go away before the first read, when nobody listens yet.
+      body.on("error", () => {});
       // The connection must outlive a refusal, or the client never reads it.
       return store(agentId, body.iterator({ destroyOnReturn: false }), (found) => {
         if (!matchesDeclared(declared, found)) {
@@ -66,7 +68,7 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
         }
         return storedExtension(found, filename);
       }).catch((error) => {
-        if (error !== body.errored) throw error;
+        if (!body.destroyed || body.readableEnded) throw error;
         throw new GatewayError("INVALID_REQUEST", "The body ended before it was complete.");
       });
     },

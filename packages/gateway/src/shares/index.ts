@@ -1,0 +1,189 @@
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import type { Attachment } from "@agent-gateway/contract";
+import { GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
+import { type Database, sqlBuilder } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import { detectFile, type FileType } from "../lib/file-type.ts";
+import type { Logger } from "../lib/logger.ts";
+import { type OpenedFile, openPinned, openWithin, PathError } from "../lib/safe-path.ts";
+import { createShareTools, type ShareTool } from "./tool.ts";
+
+export type { ShareTool } from "./tool.ts";
+
+export interface ShareDeps {
+  db: Pick<Database, "write" | "get">;
+  paths: Pick<Paths, "mediaDir">;
+  config: Pick<ConfigStore, "current">;
+  clock: Clock;
+  log: Logger;
+  /** Of the media room: copies an image into the agent's media folder; resolves to where clients fetch it. */
+  keepImage(agentId: string, file: Pick<OpenedFile, "handle">): Promise<string>;
+}
+
+/** The session whose files are shared. */
+export interface ShareScope {
+  readonly agentId: string;
+  readonly sessionId: string;
+  /** Absolute. */
+  readonly sessionDir: string;
+}
+
+/** A minted share. `url` is there when the gateway has a public URL. */
+export interface ShareItem {
+  share_id: string;
+  /** 32 random bytes as base64url; given out once. */
+  token: string;
+  url?: string;
+  /** Unix milliseconds. */
+  expires_at: number;
+}
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+const SWEEP_MS = 10 * 60_000;
+export const DEFAULT_TTL_SECONDS = 1800;
+
+const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
+const nothing = () => new GatewayError("NOT_FOUND");
+
+/** Short-lived public links to single files. Sweeps expired ones until it is closed. */
+export function createShares({ db, paths, config, clock, log, keepImage }: ShareDeps) {
+  // A change of the public URL needs a restart, so it is read once.
+  const base = config.current.gateway.publicUrl;
+
+  const agentOf = (agentId: string): AgentConfig | undefined =>
+    config.current.agents.find(({ id }) => id === agentId);
+
+  const openScoped = ({ agentId, sessionDir }: ShareScope, path: string): Promise<OpenedFile> => {
+    const agent = agentOf(agentId);
+    if (!agent) throw new GatewayError("AGENT_NOT_FOUND");
+    return openWithin([agent.workspace, sessionDir, paths.mediaDir(agentId)], path);
+  };
+
+  const store = async (scope: ShareScope, files: readonly string[], ttlSeconds: number) => {
+    const now = clock.now();
+    const expires_at = now + ttlSeconds * 1000;
+    const minted = files.map((path) => ({
+      id: randomUUID(),
+      token: randomBytes(32).toString("base64url"),
+      path,
+    }));
+    await db.write(
+      sqlBuilder.insertInto("shares").values(
+        minted.map(({ id, token, path }) => ({
+          id,
+          token_hash: hashOf(token),
+          agent_id: scope.agentId,
+          session: scope.sessionId,
+          path,
+          expires_at,
+          created_at: now,
+        })),
+      ),
+    );
+    return minted.map(
+      ({ id, token }): ShareItem => ({
+        share_id: id,
+        token,
+        ...(base !== undefined && { url: `${base}/shared/${token}` }),
+        expires_at,
+      }),
+    );
+  };
+
+  const sweep = () =>
+    db.write(sqlBuilder.deleteFrom("shares").where("expires_at", "<=", clock.now())).then(
+      () => {},
+      (error) => log.warn({ err: error }, "could not sweep expired shares"),
+    );
+  const stopSweeping = clock.every(SWEEP_MS, () => void sweep());
+
+  return {
+    /** Path below which the public URL reaches this gateway: `/gateway`; undefined without a public URL. */
+    publicPath: base === undefined ? undefined : new URL(base).pathname,
+
+    /**
+     * Mints one share a path, all or none. The share holds the file's true path, and nothing that takes its place.
+     * @throws GatewayError `ARTIFACT_PATH_DENIED` outside workspace, session folder and media folder,
+     * `INVALID_REQUEST` when there is no file
+     */
+    async mint(
+      scope: ShareScope,
+      refs: readonly { path: string }[],
+      ttlSeconds: number = DEFAULT_TTL_SECONDS,
+    ): Promise<ShareItem[]> {
+      const files: string[] = [];
+      for (const [index, ref] of refs.entries()) {
+        try {
+          const { handle, path } = await openScoped(scope, ref.path);
+          await handle.close();
+          files.push(path);
+        } catch (error) {
+          throw error instanceof PathError ? refusal(error, `refs.${index}.path`) : error;
+        }
+      }
+      return store(scope, files, ttlSeconds);
+    },
+
+    /** The agent of a share; undefined when there is no such share. */
+    agentOfShare: (shareId: string): string | undefined =>
+      db.get(sqlBuilder.selectFrom("shares").select("agent_id").where("id", "=", shareId))?.agent_id,
+
+    async revoke(shareId: string): Promise<void> {
+      await db.write(sqlBuilder.deleteFrom("shares").where("id", "=", shareId));
+    },
+
+    /**
+     * Opens the file behind a token. The caller closes `handle`.
+     * @throws GatewayError the same `NOT_FOUND` whether the token is unknown, expired or revoked, or the file gone
+     */
+    async open(token: string): Promise<OpenedFile & { type: FileType }> {
+      if (!TOKEN.test(token)) throw nothing();
+      const row = db.get(
+        sqlBuilder
+          .selectFrom("shares")
+          .select(["agent_id", "path"])
+          .where("token_hash", "=", hashOf(token))
+          .where("expires_at", ">", clock.now()),
+      );
+      if (!row || !agentOf(row.agent_id)) throw nothing();
+      const file = await openPinned(row.path).catch((error) => {
+        if (!(error instanceof PathError)) log.warn({ err: error }, "could not open a shared file");
+        throw nothing();
+      });
+      try {
+        return { ...file, type: await detectFile(file.handle) };
+      } catch (error) {
+        await file.handle.close();
+        throw error;
+      }
+    },
+
+    /** The tools `share_file` and `share_image` for a session's agent. */
+    tools: (scope: ShareScope & { onAttachment(attachment: Attachment): void }): ShareTool[] =>
+      createShareTools({
+        open: (path) => openScoped(scope, path),
+        keepImage: (file) => keepImage(scope.agentId, file),
+        onAttachment: (attachment) => scope.onAttachment(attachment),
+        mint:
+          base === undefined
+            ? undefined
+            : async (path) => (await store(scope, [path], DEFAULT_TTL_SECONDS))[0]!,
+      }),
+
+    sweep,
+    close: stopSweeping,
+  };
+}
+export type Shares = ReturnType<typeof createShares>;
+
+function refusal({ problem }: PathError, path: string): GatewayError {
+  if (problem === "missing" || problem === "not-file") {
+    return new GatewayError("INVALID_REQUEST", `${path}: there is no such file.`, {
+      details: [{ path, message: "there is no such file" }],
+    });
+  }
+  return new GatewayError("ARTIFACT_PATH_DENIED", undefined, {
+    details: [{ path, message: "is outside what the session may share" }],
+  });
+}

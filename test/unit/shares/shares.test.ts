@@ -1,0 +1,185 @@
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Attachment, GatewayError } from "@agent-gateway/contract";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Config } from "../../../packages/gateway/src/config/index.ts";
+import { type Database, openDatabase } from "../../../packages/gateway/src/db/index.ts";
+import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import { createShares, type Shares } from "../../../packages/gateway/src/shares/index.ts";
+
+let base: string;
+let db: Database;
+let now = 1_000_000;
+let shares: Shares;
+let plain: Shares;
+beforeAll(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), "shares-")));
+  for (const folder of ["ws", "session", "media", "outside"]) await mkdir(join(base, folder));
+  db = openDatabase(join(base, "gateway.db"), systemClock);
+});
+afterAll(async () => {
+  await db.close();
+  await rm(base, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await writeFile(join(base, "ws/report.txt"), "report");
+  await writeFile(join(base, "ws/picture"), "\x89PNG\r\n\x1a\n", "latin1");
+  await writeFile(join(base, "outside/secret"), "secret");
+  const make = (publicUrl?: string) =>
+    createShares({
+      db,
+      paths: { mediaDir: () => join(base, "media") },
+      config: {
+        current: {
+          gateway: { publicUrl },
+          agents: [{ id: "a", workspace: join(base, "ws") }],
+        } as unknown as Config,
+      },
+      clock: { ...systemClock, now: () => now },
+      log: silentLogger,
+      keepImage: async () => "/api/v1/agents/a/media/x.png",
+    });
+  shares = make("https://example.org/x/gateway");
+  plain = make();
+});
+
+const scope = () => ({ agentId: "a", sessionId: "s", sessionDir: join(base, "session") });
+const mint = async (path: string, ttl?: number) => (await shares.mint(scope(), [{ path }], ttl))[0]!;
+const read = async (token: string) => {
+  const { handle } = await shares.open(token);
+  const text = await handle.readFile("utf8");
+  await handle.close();
+  return text;
+};
+const errorOf = (action: Promise<unknown>) =>
+  action.then(
+    () => {
+      throw new Error("nothing was thrown");
+    },
+    (error) => error as GatewayError,
+  );
+
+describe("a share", () => {
+  it("opens the file until it expires; only the hash of its token is stored", async () => {
+    const item = await mint(join(base, "ws/report.txt"), 10);
+    expect(item).toMatchObject({
+      expires_at: now + 10_000,
+      url: `https://example.org/x/gateway/shared/${item.token}`,
+    });
+    expect(Buffer.from(item.token, "base64url")).toHaveLength(32);
+    expect(await read(item.token)).toBe("report");
+    expect(JSON.stringify(db.allSql("SELECT * FROM shares"))).not.toContain(item.token);
+    now += 10_000;
+    expect((await errorOf(shares.open(item.token))).code).toBe("NOT_FOUND");
+    await shares.sweep();
+    expect(shares.agentOfShare(item.share_id)).toBeUndefined();
+  });
+
+  it("has no url without a public URL, whose path says where shares are reached", async () => {
+    const [item] = await plain.mint(scope(), [{ path: join(base, "ws/report.txt") }]);
+    expect(item).not.toHaveProperty("url");
+    expect([shares.publicPath, plain.publicPath]).toEqual(["/x/gateway", undefined]);
+  });
+
+  it("answers everything else with one and the same NOT_FOUND", async () => {
+    const revoked = await mint(join(base, "ws/report.txt"));
+    expect(shares.agentOfShare(revoked.share_id)).toBe("a");
+    await shares.revoke(revoked.share_id);
+    const gone = await mint(join(base, "ws/report.txt"));
+    await rm(join(base, "ws/report.txt"));
+    const replaced = await mint(join(base, "ws/picture"));
+    await rm(join(base, "ws/picture"));
+    await symlink(join(base, "outside/secret"), join(base, "ws/picture"));
+    const errors = await Promise.all(
+      [revoked.token, gone.token, replaced.token, "x", "../x", "A".repeat(43)].map((token) =>
+        errorOf(shares.open(token)),
+      ),
+    );
+    await rm(join(base, "ws/picture"));
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: "NOT_FOUND", message: errors[0]!.message });
+      expect(error.details).toBeUndefined();
+    }
+  });
+
+  it("holds the true path: a folder that is swapped for a link shares nothing", async () => {
+    await mkdir(join(base, "ws/d"));
+    await writeFile(join(base, "ws/d/secret"), "mine");
+    const item = await mint(join(base, "ws/d/secret"));
+    await rename(join(base, "ws/d"), join(base, "ws/e"));
+    await symlink(join(base, "outside"), join(base, "ws/d"));
+    expect((await errorOf(shares.open(item.token))).code).toBe("NOT_FOUND");
+    await rm(join(base, "ws/d"));
+    await rm(join(base, "ws/e"), { recursive: true });
+  });
+
+  it("is denied outside workspace, session and media folder; all or none", async () => {
+    const before = db.allSql("SELECT id FROM shares").length;
+    await symlink(join(base, "outside/secret"), join(base, "ws/link"));
+    for (const path of [
+      join(base, "outside/secret"),
+      join(base, "ws/link"),
+      "/etc/passwd",
+      "report.txt",
+      "/none",
+    ]) {
+      const refs = [{ path: join(base, "ws/report.txt") }, { path }];
+      const error = await errorOf(shares.mint(scope(), refs));
+      expect(error, path).toMatchObject({ code: "ARTIFACT_PATH_DENIED", status: 403 });
+      expect(error.details).toEqual([expect.objectContaining({ path: "refs.1.path" })]);
+    }
+    await rm(join(base, "ws/link"));
+    for (const path of [join(base, "ws/none"), join(base, "ws")]) {
+      expect((await errorOf(shares.mint(scope(), [{ path }]))).code).toBe("INVALID_REQUEST");
+    }
+    expect(db.allSql("SELECT id FROM shares").length).toBe(before);
+    for (const folder of ["session", "media"]) {
+      await writeFile(join(base, folder, "f"), folder);
+      expect(await read((await mint(join(base, folder, "f"))).token)).toBe(folder);
+    }
+  });
+});
+
+describe("share_file", () => {
+  const call = async (from: Shares, name: string, args: Record<string, unknown>) => {
+    const attachments: Attachment[] = [];
+    const tool = from
+      .tools({ ...scope(), onAttachment: (attachment) => attachments.push(attachment) })
+      .find((one) => one.name === name)!;
+    const text = await tool.call(args).catch((error: Error) => `error: ${error.message}`);
+    return { text, attachments };
+  };
+
+  it("attaches an image and links any file", async () => {
+    const image = await call(shares, "share_file", { path: join(base, "ws/picture"), caption: "a cat" });
+    expect(image.attachments).toEqual([{ type: "image", url: "/api/v1/agents/a/media/x.png" }]);
+    expect(image.text).toMatch(/attached[\s\S]*https:\/\/example\.org\/x\/gateway\/shared\/[\s\S]*a cat/);
+    const file = await call(shares, "share_file", { path: join(base, "ws/report.txt") });
+    expect(file.attachments).toEqual([]);
+    const token = /shared\/([A-Za-z0-9_-]{43})/.exec(file.text)![1]!;
+    expect(await read(token)).toBe("report");
+  });
+
+  it("says what it cannot do", async () => {
+    const denied = await call(shares, "share_file", { path: join(base, "outside/secret") });
+    expect(denied.text).toMatch(/^error: ARTIFACT_PATH_DENIED/);
+    expect(denied.text).not.toContain(base);
+    expect((await call(shares, "share_file", { path: join(base, "ws/none") })).text).toMatch(/no file/);
+    expect((await call(shares, "share_file", {})).text).toMatch(/path/);
+    expect((await call(plain, "share_file", { path: join(base, "ws/report.txt") })).text).toMatch(
+      /no public URL/,
+    );
+    expect((await call(plain, "share_file", { path: join(base, "ws/picture") })).attachments).toHaveLength(1);
+  });
+
+  it("has the older form share_image, for images alone", async () => {
+    expect((await call(shares, "share_image", { path: join(base, "ws/picture") })).attachments).toHaveLength(
+      1,
+    );
+    expect((await call(shares, "share_image", { path: join(base, "ws/report.txt") })).text).toMatch(
+      /not an image/,
+    );
+  });
+});
