@@ -15,6 +15,8 @@ export function runAgent(input: Readable, output: Writable): void {
   // Standard output belongs to the protocol; whatever a library prints goes to the log.
   console.log = console.info = console.debug = console.error;
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  // A promise that a library left behind must not cost the conversation.
+  process.on("unhandledRejection", (error) => console.error(error));
 
   const gatewayTools = createGatewayTools(send);
   let agent: Agent | undefined;
