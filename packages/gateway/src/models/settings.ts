@@ -1,0 +1,16 @@
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** The strings in the `env` block of the agent CLI's settings file; empty when there is no such file or block. */
+export async function readCliSettings(
+  file: string = join(homedir(), ".claude", "settings.json"),
+): Promise<Record<string, string>> {
+  try {
+    const parsed = JSON.parse(await readFile(file, "utf8")) as { env?: Record<string, unknown> } | null;
+    const strings = Object.entries(parsed?.env ?? {}).filter(([, value]) => typeof value === "string");
+    return Object.fromEntries(strings) as Record<string, string>;
+  } catch {
+    return {};
+  }
+}
