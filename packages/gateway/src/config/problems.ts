@@ -29,7 +29,7 @@ export class ConfigFileError extends Error {
   readonly exitCode = 78;
   readonly problems: readonly Problem[];
 
-  constructor(message: string, problems: readonly Problem[]) {
+  constructor(message: string, problems: readonly Problem[] = []) {
     super(message);
     this.name = "ConfigFileError";
     this.problems = problems;
