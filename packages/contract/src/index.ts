@@ -1,3 +1,12 @@
+export {
+  type CallInput,
+  type CallReply,
+  type Client,
+  type ClientOptions,
+  createClient,
+  errorOf,
+  readTurn,
+} from "./client.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./route.ts";
@@ -8,3 +17,4 @@ export * from "./schemas/history.ts";
 export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";
 export * from "./schemas/sessions.ts";
+export { readSse, type SseEvent } from "./sse-reader.ts";
