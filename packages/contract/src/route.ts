@@ -60,15 +60,20 @@ export type ReplyOf<D extends RouteDecl> = {
   [S in keyof D["responses"]]: In<D["responses"][S]>;
 }[keyof D["responses"]];
 
-/** Codes that a declaration implies: those of its auth level, parameters, query and body. */
+/**
+ * Codes that a declaration implies: those of its auth level, parameters and body. Any request can have a broken
+ * address or a foreign `Host`.
+ */
 export function impliedErrors(decl: RouteDecl): ErrorCode[] {
-  const codes = new Set<ErrorCode>(["INTERNAL", "RATE_LIMITED"]);
+  const codes = new Set<ErrorCode>(["INVALID_REQUEST", "FORBIDDEN", "RATE_LIMITED", "INTERNAL"]);
   if (decl.auth === "key" || decl.auth === "write" || decl.auth === "admin") {
-    for (const code of ["API_KEY_MISSING", "API_KEY_INVALID", "FORBIDDEN"] as const) codes.add(code);
+    for (const code of ["API_KEY_MISSING", "API_KEY_INVALID"] as const) codes.add(code);
   }
   if (decl.path.includes(":agentId")) codes.add("AGENT_NOT_FOUND");
-  if (decl.query || decl.body) codes.add("INVALID_REQUEST");
-  if (decl.body) for (const code of ["INVALID_JSON", "PAYLOAD_TOO_LARGE"] as const) codes.add(code);
+  if (decl.body) {
+    for (const code of ["INVALID_JSON", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const)
+      codes.add(code);
+  }
   if (decl.monitor) codes.add("UNAVAILABLE");
   for (const code of decl.errors ?? []) codes.add(code);
   return [...codes];

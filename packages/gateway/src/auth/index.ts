@@ -1,3 +1,9 @@
 export { type Authenticator, createAuthenticator, type KeyEntry, presentedKey } from "./authenticator.ts";
 export { hasLevel, type Principal, reaches } from "./principal.ts";
-export { createDashboardSessions, type DashboardSessions, sessionCookie, sessionToken } from "./sessions.ts";
+export {
+  createDashboardSessions,
+  type DashboardSessions,
+  SESSION_COOKIE,
+  sessionCookie,
+  sessionToken,
+} from "./sessions.ts";

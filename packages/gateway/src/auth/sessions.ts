@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Principal } from "./principal.ts";
 
-const COOKIE = "agent_gateway_session";
+export const SESSION_COOKIE = "agent_gateway_session";
 const LIFETIME_MS = 12 * 3600 * 1000;
 const MAX_SESSIONS = 1000;
 
@@ -64,7 +64,7 @@ export function sessionToken(cookies: string | undefined): string | undefined {
   if (!cookies) return undefined;
   for (const pair of cookies.split(";")) {
     const equals = pair.indexOf("=");
-    if (equals > 0 && pair.slice(0, equals).trim() === COOKIE)
+    if (equals > 0 && pair.slice(0, equals).trim() === SESSION_COOKIE)
       return pair.slice(equals + 1).trim() || undefined;
   }
   return undefined;
@@ -73,5 +73,5 @@ export function sessionToken(cookies: string | undefined): string | undefined {
 /** `Set-Cookie` value that hands a token to the browser, or takes it away when `token` is null. */
 export function sessionCookie(token: string | null, secure: boolean): string {
   const flags = `; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
-  return token === null ? `${COOKIE}=; Max-Age=0${flags}` : `${COOKIE}=${token}${flags}`;
+  return token === null ? `${SESSION_COOKIE}=; Max-Age=0${flags}` : `${SESSION_COOKIE}=${token}${flags}`;
 }

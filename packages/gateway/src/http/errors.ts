@@ -45,7 +45,7 @@ export function validationError(
 ): GatewayError {
   const details: ErrorDetail[] = issues.map((issue) => ({
     path: issue.path.map(String).join("."),
-    message: issue.code === "invalid_type" && issue.input === undefined ? "is required" : issue.message,
+    message: issue.message.endsWith("received undefined") ? "is required" : issue.message,
   }));
   const [first] = issues;
   const detail = details[0];

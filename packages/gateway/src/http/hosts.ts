@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Config } from "../config/index.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** Guards against DNS rebinding and requests of foreign pages, on loopback too. */
 export interface HostGuard {
@@ -8,14 +9,10 @@ export interface HostGuard {
   check(req: IncomingMessage, changesState: boolean): void;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** `name` as in a `Host` header: an IPv6 address in brackets. */
+const isLoopback = (name: string) => isLoopbackHost(name.replace(/^\[(.*)\]$/, "$1"));
 const WILDCARD = new Set(["0.0.0.0", "::", ""]);
 const MAX_KNOWN = 100;
-
-/** True for names and addresses that only this machine reaches. */
-export function isLoopback(host: string): boolean {
-  return host === "::1" || LOOPBACK.test(host.toLowerCase());
-}
 
 /** `host[:port]` in lower case, split; undefined when it is no such thing. */
 function split(value: string): { name: string; port: string } | undefined {
@@ -50,7 +47,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
   const known = (req: IncomingMessage, header: string): boolean => {
     const host = split(header);
     if (!host) return false;
-    if (LOOPBACK.test(host.name) || names.has(host.name)) return true;
+    if (isLoopback(host.name) || names.has(host.name)) return true;
     // Bound to every interface: the address that the connection came in on.
     const local = req.socket.localAddress?.toLowerCase().replace(/^::ffff:/, "");
     return local !== undefined && host.name === (local.includes(":") ? `[${local}]` : local);
@@ -61,7 +58,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
     const from = new URL(origin).host;
     if (from === host.toLowerCase() || origins.has(from)) return true;
     const [a, b] = [split(from), split(host)];
-    return Boolean(a && b && a.port === b.port && LOOPBACK.test(a.name) && LOOPBACK.test(b.name));
+    return Boolean(a && b && a.port === b.port && isLoopback(a.name) && isLoopback(b.name));
   };
 
   return {

@@ -7,10 +7,11 @@ import type { Authenticator, DashboardSessions } from "../auth/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { isLoopbackHost } from "../lib/loopback.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { createGuard } from "./guard.ts";
-import { createHostGuard, isLoopback } from "./hosts.ts";
+import { createHostGuard } from "./hosts.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { createRouter } from "./router.ts";
 import { createUpgradeHandler, endRaw, isWebSocket } from "./upgrade.ts";
@@ -44,7 +45,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const hosts = createHostGuard(config, () => bound);
   const dispatch = createDispatcher({
     find: createRouter(deps.endpoints),
-    guard: createGuard({ ...deps, onLoopback: () => isLoopback(bound) }),
+    guard: createGuard({ ...deps, onLoopback: () => isLoopbackHost(bound) }),
     takeToken: createRateLimiter(config, clock),
     hosts,
     clock,

@@ -1,0 +1,85 @@
+import type { IncomingMessage } from "node:http";
+import { extname } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
+import { type OpenedFile, openInside, PathError } from "../lib/safe-path.ts";
+import { isUnchanged } from "./send-file.ts";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".map": "application/json; charset=utf-8",
+};
+/** No inline script or style, nothing from elsewhere, in no frame. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; " +
+  "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const NOT_BUILT =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Agent Gateway</title>' +
+  "<p>The dashboard is not built. Build it with <code>npm run build</code>, then reload this page.</p></html>";
+
+/** Bundlers put the hash of its content into such a file's name, so it never changes. */
+const HASHED = /^assets\/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
+
+type Bytes = { status: number; headers: Record<string, string>; bytes: Uint8Array | string };
+
+export interface DashboardFiles {
+  /** `index.html`, or a sentence where nothing is built. */
+  page(status: number): Promise<Bytes>;
+  /** @throws GatewayError `NOT_FOUND` for everything but a file inside the folder */
+  asset(
+    path: string,
+    req: IncomingMessage,
+  ): Promise<Bytes | { status: number; headers: Record<string, string>; empty: true }>;
+}
+
+/** Serves the built page from `directory`. */
+export function createDashboardFiles(directory: string): DashboardFiles {
+  const open = async (path: string): Promise<OpenedFile | undefined> => {
+    try {
+      return await openInside(directory, path);
+    } catch (error) {
+      if (error instanceof PathError) return undefined;
+      throw error;
+    }
+  };
+  return {
+    async page(status) {
+      const headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": POLICY,
+        "X-Frame-Options": "DENY",
+      };
+      await using file = handleOf(await open("index.html"));
+      return { status, headers, bytes: file.opened ? await file.opened.handle.readFile() : NOT_BUILT };
+    },
+    async asset(path, req) {
+      if (path === "") return { status: 308, headers: { Location: "/dashboard" }, empty: true };
+      await using file = handleOf(await open(path));
+      const { opened } = file;
+      const type = TYPES[extname(path).toLowerCase()];
+      if (!opened || !type) throw new GatewayError("NOT_FOUND");
+      const { size, mtimeMs } = opened.stats;
+      const etag = `"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`;
+      const headers = {
+        "Content-Type": type,
+        "Cache-Control": HASHED.test(path) ? "public, max-age=31536000, immutable" : "no-cache",
+        "Content-Security-Policy": POLICY,
+        ETag: etag,
+      };
+      if (isUnchanged(req.headers, etag, mtimeMs)) return { status: 304, headers, empty: true };
+      return { status: 200, headers, bytes: await opened.handle.readFile() };
+    },
+  };
+}
+
+/** Closes the file at the end of the scope. */
+function handleOf(opened: OpenedFile | undefined) {
+  return { opened, [Symbol.asyncDispose]: async () => opened?.handle.close() };
+}

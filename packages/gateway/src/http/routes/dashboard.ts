@@ -1,0 +1,69 @@
+import type { IncomingMessage } from "node:http";
+import { GatewayError, routes } from "@agent-gateway/contract";
+import {
+  type Authenticator,
+  type DashboardSessions,
+  hasLevel,
+  sessionCookie,
+  sessionToken,
+} from "../../auth/index.ts";
+import type { Config } from "../../config/index.ts";
+import { createDashboardFiles } from "../dashboard-files.ts";
+import { type Endpoint, endpoint, json } from "../endpoint.ts";
+
+export interface DashboardDeps {
+  sessions: DashboardSessions;
+  authenticator: Authenticator;
+  config: () => Config;
+  version: string;
+  /** Absolute path of the built page; it need not exist. */
+  directory: string;
+}
+
+/** The dashboard's page, its files, and its login. */
+export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
+  const { sessions, authenticator, config, version } = deps;
+  const files = createDashboardFiles(deps.directory);
+
+  const secure = (req: IncomingMessage) => {
+    const forwarded = req.headers["x-forwarded-proto"];
+    const first = typeof forwarded === "string" ? forwarded.split(",")[0]?.trim().toLowerCase() : undefined;
+    return first === "https" || /^https:/i.test(config().gateway.publicUrl ?? "");
+  };
+  const tokenOf = (req: IncomingMessage) => sessionToken(req.headers.cookie);
+
+  return [
+    endpoint(routes.dashboardLogin, ({ body, req }) => {
+      if (!authenticator.configured()) {
+        throw new GatewayError("UNAVAILABLE", "No key is configured, so there is none to log in with.");
+      }
+      const principal = authenticator.verify(Buffer.from(body.key.trim()), req.socket.remoteAddress ?? "");
+      if (!hasLevel(principal, "admin")) {
+        throw new GatewayError("FORBIDDEN", "Only an admin key opens the dashboard.");
+      }
+      const { token, expiresAt } = sessions.open(principal.id);
+      return json({ expiresAt }, 200, { "Set-Cookie": sessionCookie(token, secure(req)) });
+    }),
+    endpoint(routes.dashboardLogout, ({ req }) => {
+      const token = tokenOf(req);
+      if (token) sessions.close(token);
+      return { status: 204, empty: true, headers: { "Set-Cookie": sessionCookie(null, secure(req)) } };
+    }),
+    endpoint(routes.dashboardSession, ({ req }) => {
+      const token = tokenOf(req);
+      const authenticated = token !== undefined && sessions.check(token) !== undefined;
+      return json({ authenticated, required: authenticator.configured(), version });
+    }),
+    endpoint(
+      routes.dashboardPage,
+      async ({ principal, req }) => {
+        const page = await files.page(200);
+        if (principal.kind !== "key") return page;
+        const { token } = sessions.open(principal.id);
+        return { ...page, headers: { ...page.headers, "Set-Cookie": sessionCookie(token, secure(req)) } };
+      },
+      { unauthorized: () => files.page(401) },
+    ),
+    endpoint(routes.dashboardAsset, ({ params, req }) => files.asset(params["*"], req)),
+  ];
+}
