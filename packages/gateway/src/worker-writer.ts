@@ -1,4 +1,4 @@
-import { serveConnection } from "./db/index.ts";
-import { writerJobs } from "./history/jobs.ts";
+import { serveConnection } from "./db/worker-loop.ts";
+import { writerIdle, writerJobs } from "./history/jobs.ts";
 
-serveConnection({ jobs: writerJobs });
+serveConnection({ jobs: writerJobs, idle: writerIdle });

@@ -39,7 +39,11 @@ export function openConnection(file: string, mode: "read" | "write"): Connection
     all: (sql, params = []) => prepare(sql).all(...params) as Row[],
     get: (sql, params = []) => prepare(sql).get(...params) as Row | undefined,
     run(sql, params = []) {
-      const { changes, lastInsertRowid } = prepare(sql).run(...params);
+      const statement = prepare(sql);
+      // Search tables leave row ids of their own beyond 2^53 behind, which would make `run` throw as numbers.
+      statement.setReadBigInts(true);
+      const { changes, lastInsertRowid } = statement.run(...params);
+      statement.setReadBigInts(false);
       return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
     },
     close: () => raw.close(),

@@ -6,6 +6,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE chats (
      id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, chat_id TEXT NOT NULL,
      message_count INTEGER NOT NULL DEFAULT 0, last_activity INTEGER NOT NULL,
+     indexed_ts INTEGER NOT NULL DEFAULT 0, disordered INTEGER NOT NULL DEFAULT 0,
      UNIQUE (agent_id, chat_id));
    CREATE TABLE sessions (
      id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, chat INTEGER NOT NULL REFERENCES chats (id),
@@ -21,6 +22,7 @@ const MIGRATIONS: readonly string[] = [
      role INTEGER NOT NULL, content TEXT NOT NULL, ts INTEGER NOT NULL, extra TEXT);
    CREATE INDEX messages_chat ON messages (chat, ts, id);
    CREATE INDEX messages_session ON messages (session, ts, id);
+   CREATE INDEX messages_long ON messages (chat, id) WHERE octet_length(content) > 65536;
    CREATE TABLE turns (
      id INTEGER PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL,
      kind TEXT NOT NULL, state TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER);
@@ -35,10 +37,12 @@ const MIGRATIONS: readonly string[] = [
      id TEXT PRIMARY KEY, token_hash TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, session TEXT NOT NULL,
      path TEXT NOT NULL, expires_at INTEGER NOT NULL, created_at INTEGER NOT NULL) WITHOUT ROWID;
    CREATE VIRTUAL TABLE search_text USING fts5 (
-     chat, content, tokenize = 'trigram', content = '', contentless_delete = 1);
+     chat, content, tokenize = 'trigram case_sensitive 1', content = '', contentless_delete = 1);
    CREATE VIRTUAL TABLE search_grams USING fts5 (
-     chat, grams, tokenize = "unicode61 remove_diacritics 0 tokenchars '_'", content = '', contentless_delete = 1,
-     detail = column);`,
+     grams, tokenize = "ascii tokenchars '_'", content = '', contentless_delete = 1, detail = none);
+   INSERT INTO search_text (search_text, rank) VALUES ('hashsize', 4194304);
+   INSERT INTO search_grams (search_grams, rank) VALUES ('hashsize', 4194304);
+   INSERT INTO meta (key, value) VALUES ('search_upto', '0');`,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */

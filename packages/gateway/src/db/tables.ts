@@ -9,6 +9,10 @@ export interface Tables {
     chat_id: string;
     message_count: number;
     last_activity: number;
+    /** Latest `ts` among the messages that search has indexed. */
+    indexed_ts: Generated<number>;
+    /** 1 once an indexed message was older than one with a lower id (an import, a clock set back). */
+    disordered: Generated<number>;
   };
   sessions: {
     id: Generated<number>;

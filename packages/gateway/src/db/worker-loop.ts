@@ -4,8 +4,8 @@ import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker 
 
 type Unit = Extract<ToWorker, { kind: "unit" }>;
 
-/** How a finished job or a quiet moment is used: called when no unit waits; resolves true while work is left. */
-export type IdleTask = (context: Omit<JobContext, "progress" | "signal">) => boolean;
+/** How a quiet moment is used: one short step inside a transaction; true while work is left. */
+export type IdleTask = (db: Connection) => boolean;
 
 /**
  * Serves one connection from inside a worker thread: units with group commit, queries, and named jobs.
@@ -21,7 +21,7 @@ export function serveConnection(options: { jobs: Record<string, Job<never>>; idl
   let idlePending = options.idle !== undefined;
 
   const transaction = <T>(work: () => T): T => {
-    db.raw.exec("BEGIN IMMEDIATE");
+    db.raw.exec(mode === "write" ? "BEGIN IMMEDIATE" : "BEGIN");
     try {
       const value = work();
       db.raw.exec("COMMIT");
@@ -155,7 +155,7 @@ export function serveConnection(options: { jobs: Record<string, Job<never>>; idl
 
   let idleTimer: NodeJS.Timeout | undefined;
   const IDLE_DELAY_MS = 100;
-  /** Idle work waits a moment after the last write, so that a conversation's turns are not slowed by it. */
+  /** Idle work waits a moment after a write, so that a conversation's turns are not slowed by it. */
   const runIdle = () => {
     idlePending = false;
     if (idleTimer) return;
@@ -163,7 +163,12 @@ export function serveConnection(options: { jobs: Record<string, Job<never>>; idl
       idleTimer = undefined;
       const step = () => {
         if (!db.raw.isOpen) return;
-        const more = options.idle!({ db, slice: async (work) => transaction(work) });
+        let more = false;
+        try {
+          more = transaction(() => options.idle!(db));
+        } catch {
+          // A full disk, say: the next write brings another try.
+        }
         if (more) setImmediate(step);
       };
       step();

@@ -1,0 +1,67 @@
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { importLine } from "@agent-gateway/contract";
+import * as z from "zod";
+import type { JobContext } from "../db/index.ts";
+import { readLines } from "./lines.ts";
+
+/** A line of an import as it is stored. */
+export const storedLine = importLine.extend({
+  // It names a folder, like every stored chat id.
+  chatId: z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,160}$/, {
+    error: "must be 1-160 characters of A-Za-z0-9._@:+-",
+  }),
+  sessionId: z.string().min(1).max(128),
+  sessionName: z.string().max(1000).nullish(),
+  // The last instant that a date can hold.
+  ts: z.number().int().min(0).max(8_640_000_000_000_000),
+  interrupted: z.literal(true).optional(),
+  senderName: z.string().max(1000).optional(),
+});
+export type StoredLine = z.output<typeof storedLine>;
+
+/** `code` of the error that {@link checkImport} ends with; its `data` is a {@link BadLine}. */
+export const BAD_LINE = "BAD_LINE";
+export interface BadLine {
+  line: number;
+  path: string;
+  message: string;
+}
+
+const SLICE_MS = 10;
+
+/** Job of the reader: is every line of this file a message? Resolves to their number. */
+export async function checkImport({ signal }: JobContext, { file }: { file: string }): Promise<number> {
+  let count = 0;
+  let until = performance.now() + SLICE_MS;
+  for (const { number, text } of readLines(file)) {
+    const problem = problemOf(text);
+    if (problem) {
+      throw Object.assign(new Error(problem.message), {
+        code: BAD_LINE,
+        data: { line: number, ...problem } satisfies BadLine,
+      });
+    }
+    count++;
+    if (performance.now() > until) {
+      await turnOfTheLoop();
+      signal.throwIfAborted();
+      until = performance.now() + SLICE_MS;
+    }
+  }
+  return count;
+}
+
+function problemOf(text: string | null): Omit<BadLine, "line"> | undefined {
+  if (text === null) return { path: "", message: "is too long or not UTF-8" };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { path: "", message: "is not JSON" };
+  }
+  const parsed = storedLine.safeParse(value);
+  if (parsed.success) return undefined;
+  const issue = parsed.error.issues[0]!;
+  const path = issue.path.join(".");
+  return { path, message: path ? `${path}: ${issue.message}` : issue.message };
+}

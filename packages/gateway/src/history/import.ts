@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { GatewayError } from "@agent-gateway/contract";
+import type { Database } from "../db/index.ts";
+import type { Logger } from "../lib/logger.ts";
+import { BAD_LINE, type BadLine } from "./import-check.ts";
+import { type ImportResult, type ImportState, parseImportStates } from "./import-store.ts";
+
+/**
+ * Imports of NDJSON. The body goes to a file, the reader thread checks every line of it, and only then the writer
+ * thread stores: so a bad line leaves nothing, and other work goes on. A crash while it stores is made good at the
+ * next start.
+ */
+export function createImports(deps: { db: Database; log: Logger; spoolDir: string }) {
+  const { db, log, spoolDir } = deps;
+  const busy = new Set<string>();
+  const fileOf = (name: string) => join(spoolDir, name);
+
+  const store = async (state: ImportState): Promise<ImportResult> => {
+    const file = fileOf(state.name);
+    const result = await db.writerJob<ImportResult>("storeImport", { file, state });
+    await rm(file, { force: true });
+    return result;
+  };
+
+  const run = async (agentId: string, body: Readable, signal: AbortSignal): Promise<ImportResult> => {
+    const name = `${agentId}-${randomUUID()}.ndjson`;
+    const file = fileOf(name);
+    try {
+      await mkdir(spoolDir, { recursive: true, mode: 0o700 });
+      await spool(file, body);
+      await db.readerJob<number>("checkImport", { file }, { signal });
+      signal.throwIfAborted();
+      // From here on the import goes through, whether or not its sender waits.
+      return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 });
+    } catch (error) {
+      // When the gateway is closing, the file is what the import continues from.
+      if (!interrupted(db, name)) await rm(file, { force: true });
+      throw readable(error, signal);
+    }
+  };
+
+  return {
+    /** One at a time for each agent. Throws `CONFLICT`, `INVALID_REQUEST` naming the line, `UNAVAILABLE`. */
+    async run(agentId: string, body: Readable, signal: AbortSignal): Promise<ImportResult> {
+      if (busy.has(agentId)) throw new GatewayError("CONFLICT", "Another import into this agent is running.");
+      busy.add(agentId);
+      try {
+        return await run(agentId, body, signal);
+      } finally {
+        busy.delete(agentId);
+      }
+    },
+
+    /** Finishes the imports that the end of the process cut off, and removes files that nothing needs. */
+    async resume(): Promise<void> {
+      const states = parseImportStates(
+        db.allSql<{ value: string }>("SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'"),
+      );
+      const files = await readdir(spoolDir).catch(() => []);
+      const wanted = new Set(states.map((state) => state.name));
+      await Promise.all(
+        files.filter((name) => !wanted.has(name)).map((name) => rm(fileOf(name), { force: true })),
+      );
+      for (const state of states) {
+        busy.add(state.agentId);
+        try {
+          const { imported, skipped } = await store(state);
+          log.info({ agent: state.agentId, imported, skipped }, "finished an import that was cut off");
+        } catch (error) {
+          log.warn({ agent: state.agentId, err: error }, "could not finish an import that was cut off");
+        } finally {
+          busy.delete(state.agentId);
+        }
+      }
+    },
+  };
+}
+
+/** True while the import is noted as under way. */
+function interrupted(db: Database, name: string): boolean {
+  try {
+    return db.allSql("SELECT 1 FROM meta WHERE key = ?", [`import:${name}`]).length > 0;
+  } catch {
+    // The database is closed already; the next start looks again.
+    return true;
+  }
+}
+
+async function spool(file: string, body: Readable): Promise<void> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, "wx", 0o600);
+    for await (const chunk of body.iterator({ destroyOnReturn: false }))
+      await handle.writeFile(chunk as Buffer);
+  } catch (error) {
+    // Whoever sends must be able to read the answer.
+    body.resume();
+    throw error;
+  } finally {
+    await handle?.close();
+  }
+}
+
+function readable(error: unknown, signal: AbortSignal): unknown {
+  const { code, data, message } = error as NodeJS.ErrnoException & { data?: BadLine };
+  if (code === BAD_LINE && data) {
+    return new GatewayError("INVALID_REQUEST", `Line ${data.line} is not a message: ${data.message}.`, {
+      details: [{ path: `line ${data.line}${data.path ? `: ${data.path}` : ""}`, message: data.message }],
+      extra: { line: data.line },
+    });
+  }
+  if (code === "ENOSPC" || /database or disk is full/.test(message)) {
+    return new GatewayError(
+      "UNAVAILABLE",
+      "The disk is too full for this import; what is stored already will be skipped when it is repeated.",
+      { headers: { connection: "close" } },
+    );
+  }
+  if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE" || signal.aborted) {
+    return new GatewayError("INVALID_REQUEST", "The body ended before it was complete.");
+  }
+  return error;
+}

@@ -1,0 +1,80 @@
+import type { Readable } from "node:stream";
+import type { chat, chatSession, sessionRecord } from "@agent-gateway/contract";
+import type { Database } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { type DaysQuery, readActiveDays } from "./days.ts";
+import { exportLines } from "./export.ts";
+import { createImports } from "./import.ts";
+import { readChatSessions, readChats, readSessions } from "./lists.ts";
+import { type Page, type PageQuery, readPage } from "./paging.ts";
+import { clearStatements } from "./removal.ts";
+import { createRetention, type RetentionAgent } from "./retention.ts";
+import type { SearchPage, SearchQuery } from "./search.ts";
+
+export type { DaysQuery } from "./days.ts";
+export type { ImportResult } from "./import-store.ts";
+export type { Page, PageQuery } from "./paging.ts";
+export type { RetentionAgent } from "./retention.ts";
+export type { SearchPage, SearchQuery } from "./search.ts";
+
+export type ChatRecord = (typeof chat)["_output"];
+export type ChatSession = (typeof chatSession)["_output"];
+export type SessionRecord = (typeof sessionRecord)["_output"];
+
+export interface HistoryDeps {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  /** The agents that run now, with their history settings decided. */
+  agents: () => readonly RetentionAgent[];
+  mediaDir(agentId: string): string;
+  /** Folder for the bodies of imports under way; absolute, made when needed. */
+  spoolDir: string;
+}
+
+/** Pages up to this size are read on the main thread: by index, and little. */
+const MAX_DIRECT_LIMIT = 100;
+
+/** What was said: paging, search, days, export, import, removal and retention. `chatId` is always the stored id. */
+export function createHistory(deps: HistoryDeps) {
+  const { db } = deps;
+  const imports = createImports(deps);
+  const retention = createRetention(deps);
+  return {
+    /** Chats that have sessions, the latest first. */
+    chats: (agentId: string): Promise<ChatRecord[]> => readChats(db, agentId),
+    /** Sessions of a chat, the latest first. */
+    chatSessions: (agentId: string, chatId: string): Promise<ChatSession[]> =>
+      readChatSessions(db, agentId, chatId),
+    /** All sessions of an agent, the latest first. */
+    sessions: (agentId: string): Promise<SessionRecord[]> => readSessions(db, agentId),
+    page: (query: PageQuery): Page | Promise<Page> =>
+      query.limit <= MAX_DIRECT_LIMIT ? readPage(db.allSql, query) : db.readerJob<Page>("page", query),
+    search: (query: SearchQuery): Promise<SearchPage> => db.readerJob("search", query),
+    activeDays: (query: DaysQuery): string[] => readActiveDays(db.allSql, query),
+    /** See {@link exportLines}. */
+    export: (agentId: string, chat: string | undefined, signal: AbortSignal): Promise<Readable> =>
+      exportLines(db, agentId, chat, signal),
+    /** Stores the lines of a body; one import at a time for each agent. */
+    import: imports.run,
+    /** Statements, for one unit, that remove a session's messages and all that is derived from them. */
+    clearStatements,
+    /**
+     * Removes a session's messages in slices. Before {@link clearStatements} for a session of many messages, so that
+     * the unit is short and other writes do not wait for it.
+     */
+    async emptySession(session: number): Promise<void> {
+      await db.writerJob("emptySession", { session });
+    },
+    /** Finishes imports that were cut off and begins the daily clean-ups. */
+    start() {
+      retention.start();
+      void imports
+        .resume()
+        .catch((error) => deps.log.warn({ err: error }, "could not look for cut-off imports"));
+    },
+    close: () => retention.close(),
+  };
+}
+export type History = ReturnType<typeof createHistory>;

@@ -1,0 +1,49 @@
+import type { messagesPage } from "@agent-gateway/contract";
+import type { Param } from "../db/index.ts";
+import { MESSAGE_COLUMNS, type MessageRow, type Read, scopeOf, toRecord } from "./records.ts";
+
+/** Which messages of a chat to return. `before` and `after` bound `ts`, together with an id the pair (ts, id). */
+export interface PageQuery {
+  agentId: string;
+  chatId: string;
+  /** At least 1. */
+  limit: number;
+  order: "asc" | "desc";
+  before?: number | undefined;
+  before_id?: number | undefined;
+  after?: number | undefined;
+  after_id?: number | undefined;
+  session_id?: string | undefined;
+}
+export type Page = (typeof messagesPage)["_output"];
+
+/** One page by index, whatever the size of the chat. */
+export function readPage(read: Read, query: PageQuery): Page {
+  const scope = scopeOf(read, query.agentId, query.chatId, query.session_id);
+  if (!scope) return { messages: [], hasMore: false, nextCursor: null, nextCursorId: null };
+  const where = [scope.session === undefined ? "m.chat = ?" : "m.session = ?"];
+  const params: Param[] = [scope.session ?? scope.chat];
+  const bound = (sign: "<" | ">", ts: number | undefined, id: number | undefined) => {
+    if (ts === undefined) return;
+    where.push(id === undefined ? `m.ts ${sign} ?` : `(m.ts, m.id) ${sign} (?, ?)`);
+    params.push(ts, ...(id === undefined ? [] : [id]));
+  };
+  bound("<", query.before, query.before_id);
+  bound(">", query.after, query.after_id);
+  const direction = query.order === "asc" ? "ASC" : "DESC";
+  const rows = read<MessageRow>(
+    `SELECT ${MESSAGE_COLUMNS} FROM messages m INDEXED BY ${scope.session === undefined ? "messages_chat" : "messages_session"}
+     CROSS JOIN sessions s ON s.id = m.session WHERE ${where.join(" AND ")}
+     ORDER BY m.ts ${direction}, m.id ${direction} LIMIT ?`,
+    [...params, query.limit + 1],
+  );
+  const hasMore = rows.length > query.limit;
+  if (hasMore) rows.pop();
+  const last = hasMore ? rows.at(-1) : undefined;
+  return {
+    messages: rows.map(toRecord),
+    hasMore,
+    nextCursor: last?.ts ?? null,
+    nextCursorId: last?.id ?? null,
+  };
+}

@@ -1,0 +1,106 @@
+import type { Connection, JobContext, Statement } from "../db/index.ts";
+
+/** Tables with a row a message, and the column that names it. A row that is not there is no error. */
+const DERIVED = [
+  ["search_text", "rowid"],
+  ["search_grams", "rowid"],
+  ["message_media", "message"],
+] as const;
+
+/** Messages removed in one slice: about 10 ms of work. */
+const SLICE_ROWS = 250;
+
+/** Statements, for one unit, that remove all messages of a session with their place in search and all counters. */
+export function clearStatements(session: number): Statement[] {
+  return [
+    ...DERIVED.map(([table, column]) => ({
+      sql: `DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM messages WHERE session = ?)`,
+      params: [session],
+    })),
+    {
+      sql: `UPDATE chats SET message_count = max(0, message_count - (SELECT count(*) FROM messages WHERE session = ?))
+            WHERE id = (SELECT chat FROM sessions WHERE id = ?)`,
+      params: [session, session],
+    },
+    { sql: "DELETE FROM messages WHERE session = ?", params: [session] },
+    { sql: "UPDATE sessions SET message_count = 0, last_message = NULL WHERE id = ?", params: [session] },
+    {
+      sql: `UPDATE chats SET indexed_ts = 0, disordered = 0 WHERE id = (SELECT chat FROM sessions WHERE id = ?)
+            AND NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id)`,
+      params: [session],
+    },
+  ];
+}
+
+/** Removes messages by id, all of one chat, and counts them out of it and their sessions. */
+function removeMessages(db: Connection, chat: number, ids: readonly number[]): void {
+  const list = JSON.stringify(ids);
+  const among = "(SELECT value FROM json_each(?))";
+  const sessions = db.all(
+    `SELECT session, count(*) AS n FROM messages WHERE id IN ${among} GROUP BY session`,
+    [list],
+  ) as Array<{ session: number; n: number }>;
+  for (const [table, column] of DERIVED) db.run(`DELETE FROM ${table} WHERE ${column} IN ${among}`, [list]);
+  db.run(`DELETE FROM messages WHERE id IN ${among}`, [list]);
+  db.run("UPDATE chats SET message_count = max(0, message_count - ?) WHERE id = ?", [ids.length, chat]);
+  for (const { session, n } of sessions) {
+    db.run(
+      `UPDATE sessions SET message_count = max(0, message_count - ?),
+         last_message = iif(EXISTS (SELECT 1 FROM messages WHERE session = sessions.id), last_message, NULL)
+       WHERE id = ?`,
+      [n, session],
+    );
+  }
+}
+
+async function removeSlices(context: JobContext, chat: number, select: string, params: readonly number[]) {
+  let removed = 0;
+  while (!context.signal.aborted) {
+    const count = await context.slice(() => {
+      const ids = context.db.all(`${select} LIMIT ${SLICE_ROWS}`, params).map((row) => Number(row.id));
+      if (ids.length > 0) removeMessages(context.db, chat, ids);
+      return ids.length;
+    });
+    removed += count;
+    if (count < SLICE_ROWS) break;
+  }
+  return removed;
+}
+
+/** Job of the writer: all messages of one session, in slices. */
+export async function emptySession(context: JobContext, { session }: { session: number }): Promise<number> {
+  const chat = context.db.get("SELECT chat FROM sessions WHERE id = ?", [session])?.chat;
+  if (typeof chat !== "number") return 0;
+  return removeSlices(context, chat, "SELECT id FROM messages WHERE session = ?", [session]);
+}
+
+/** Job of the writer: an agent's messages with a `ts` below `before`, in slices. Sessions left empty stay. */
+export async function removeOlder(
+  context: JobContext,
+  { agentId, before }: { agentId: string; before: number },
+): Promise<number> {
+  let removed = 0;
+  for (const { id } of context.db.all("SELECT id FROM chats WHERE agent_id = ?", [agentId])) {
+    const select = "SELECT id FROM messages WHERE chat = ? AND ts < ? ORDER BY ts";
+    removed += await removeSlices(context, Number(id), select, [Number(id), before]);
+  }
+  return removed;
+}
+
+/** Job of the writer: finished turns that began before `before`, in slices. */
+export async function pruneTurns(context: JobContext, { before }: { before: number }): Promise<void> {
+  for (let cursor = 0; !context.signal.aborted; ) {
+    const next = await context.slice(() => {
+      const rows = context.db.all(
+        "SELECT id, started_at, state FROM turns WHERE id > ? ORDER BY id LIMIT 500",
+        [cursor],
+      ) as Array<{ id: number; started_at: number; state: string }>;
+      const old = rows.filter((row) => row.started_at < before);
+      const ids = JSON.stringify(old.filter((row) => row.state !== "running").map((row) => row.id));
+      context.db.run("DELETE FROM turns WHERE id IN (SELECT value FROM json_each(?))", [ids]);
+      return old.length === 500 ? rows.at(-1)!.id : null;
+    });
+    if (next === null) return;
+    cursor = next;
+  }
+}

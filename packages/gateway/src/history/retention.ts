@@ -1,0 +1,92 @@
+import type { Database } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { sweepMedia } from "./media-sweep.ts";
+import { isDue, type LocalHour, localHour } from "./retention-time.ts";
+
+/** What retention needs to know of an agent; overrides and time zone are decided already. */
+export interface RetentionAgent {
+  id: string;
+  history: { retentionDays: number | null; cleanupHour: number; cleanupTimezone: string };
+}
+
+const DAY_MS = 86_400_000;
+const TICK_MS = 60_000;
+const TURNS_DAYS = 7;
+
+/**
+ * Daily clean-up of each agent at its hour: messages older than `retentionDays`, media that no message refers to any
+ * more, finished turns older than a week. A clean-up that fell into a time when the gateway was down is not made up
+ * for; the next one removes as much.
+ */
+export function createRetention(deps: {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  agents: () => readonly RetentionAgent[];
+  mediaDir(agentId: string): string;
+}) {
+  const { db, clock, log } = deps;
+  const previous = new Map<string, LocalHour>();
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  const sweep = async (agent: RetentionAgent) => {
+    const { retentionDays } = agent.history;
+    const { signal } = stop;
+    const now = clock.now();
+    if (retentionDays !== null) {
+      const args = { agentId: agent.id, before: now - retentionDays * DAY_MS };
+      const messages = await db.writerJob<number>("removeOlder", args, { signal });
+      const files = await sweepMedia(db, agent.id, deps.mediaDir(agent.id), now, signal);
+      if (messages + files > 0) log.info({ agent: agent.id, messages, files }, "cleaned up history");
+    }
+    await db.writerJob("pruneTurns", { before: now - TURNS_DAYS * DAY_MS }, { signal });
+  };
+
+  const sweepIfDue = async (agent: RetentionAgent) => {
+    const { cleanupHour, cleanupTimezone } = agent.history;
+    const current = localHour(clock.now(), cleanupTimezone);
+    const due = isDue(previous.get(agent.id), current, cleanupHour);
+    previous.set(agent.id, current);
+    if (!due) return;
+    const key = `retention:${agent.id}`;
+    const slot = `${current.day}T${cleanupHour} ${cleanupTimezone}`;
+    const last = db.allSql<{ value: string }>("SELECT value FROM meta WHERE key = ?", [key])[0]?.value;
+    if (last === slot) return;
+    await sweep(agent);
+    if (stop.signal.aborted) return;
+    await db.write({
+      sql: "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+      params: [key, slot],
+    });
+  };
+
+  const tick = () => {
+    running = running.then(async () => {
+      for (const agent of deps.agents()) {
+        if (stop.signal.aborted) return;
+        await sweepIfDue(agent).catch((error) => {
+          if (!stop.signal.aborted) log.error({ agent: agent.id, err: error }, "history clean-up failed");
+        });
+      }
+    });
+    return running;
+  };
+
+  let cancel = () => {};
+  return {
+    /** Looks once a minute whether a clean-up is due, beginning now. */
+    start() {
+      cancel = clock.every(TICK_MS, () => void tick());
+      void tick();
+    },
+    /** Resolves when the look that is under way is over. */
+    tick,
+    async close() {
+      cancel();
+      stop.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import type { searchPage } from "@agent-gateway/contract";
+import type { Connection, Param } from "../db/index.ts";
+import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
+import { MESSAGE_COLUMNS, type MessageRow, scopeOf, toRecord } from "./records.ts";
+import { indexedUpto, LONG_BYTES } from "./search-index.ts";
+
+/** A text to find in one chat: plain, in any script, letter case aside. */
+export interface SearchQuery {
+  agentId: string;
+  chatId: string;
+  /** Not empty. */
+  q: string;
+  limit: number;
+  offset: number;
+  session_id?: string | undefined;
+}
+export type SearchPage = (typeof searchPage)["_output"];
+
+interface Hit {
+  id: number;
+  ts: number;
+}
+/** What the index answers from: a table of it, and the expression that its MATCH takes. */
+interface Match {
+  table: "search_text" | "search_grams";
+  expression: string;
+}
+interface Scope {
+  chat: number;
+  session: number | undefined;
+}
+
+/** From this many hits on, walking the chat from its newest message meets a page of hits sooner than sorting them. */
+const WALK_FROM = 5000;
+
+/**
+ * Messages that contain `q`, the newest first, with their exact number. Must run inside one transaction: the index
+ * answers for the messages up to its watermark, the newer ones and the very long ones are scanned.
+ */
+export function search(db: Connection, query: SearchQuery): SearchPage {
+  const read = <T>(sql: string, params: readonly Param[] = []) => db.all(sql, params) as T[];
+  const scope = scopeOf(read, query.agentId, query.chatId, query.session_id);
+  if (!scope) return { messages: [], total: 0 };
+  const needle = fold(query.q);
+  const match = matchOf(db, scope.chat, needle);
+  const scanned = scan(db, scope, needle);
+  const indexed = countIndexed(db, match, scope);
+  const total = indexed + scanned.length;
+  if (query.offset >= total) return { messages: [], total };
+  const end = query.offset + query.limit;
+  const ids =
+    scanned.length === 0
+      ? newestIndexed(db, match, scope, indexed, query.limit, query.offset)
+      : merge(newestIndexed(db, match, scope, indexed, end, 0), scanned).slice(query.offset, end);
+  return { messages: ids.map(({ id }) => toRecord(messageById(db, id))), total };
+}
+
+function matchOf(db: Connection, chat: number, needle: string): Match {
+  const points = codePoints(needle);
+  // Where all messages are of this chat, reading its part of the index, as long as the chat, can be spared.
+  const ends = db.get(
+    "SELECT (SELECT min(chat) FROM messages) AS low, (SELECT max(chat) FROM messages) AS high",
+  );
+  const alone = ends?.low === chat && ends.high === chat;
+  if (points.length < 3) {
+    const gram = `"${gramOf(points)}"`;
+    return { table: "search_grams", expression: alone ? gram : `"${chatGram(chat)}" AND ${gram}` };
+  }
+  const phrase = `content : "${needle.replaceAll('"', '""')}"`;
+  return {
+    table: "search_text",
+    expression: alone ? phrase : `chat : "${chatTrigram(chat)}" AND ${phrase}`,
+  };
+}
+
+/** The part of WHERE that both counting and paging share. */
+function condition({ table, expression }: Match, { session }: Scope): { where: string; params: Param[] } {
+  if (session === undefined) return { where: `${table} MATCH ?`, params: [expression] };
+  return {
+    where: `${table} MATCH ? AND +${table}.rowid IN (SELECT id FROM messages WHERE session = ?)`,
+    params: [expression, session],
+  };
+}
+
+function countIndexed(db: Connection, match: Match, scope: Scope): number {
+  const { where, params } = condition(match, scope);
+  return Number(db.get(`SELECT count(*) AS n FROM ${match.table} WHERE ${where}`, params)!.n);
+}
+
+function newestIndexed(
+  db: Connection,
+  match: Match,
+  scope: Scope,
+  total: number,
+  limit: number,
+  offset: number,
+): Hit[] {
+  if (total === 0) return [];
+  const { table } = match;
+  const { where, params } = condition(match, scope);
+  const page = [limit, offset];
+  const disordered = db.get("SELECT disordered FROM chats WHERE id = ?", [scope.chat])?.disordered === 1;
+  if (!disordered) {
+    return db.all(
+      `SELECT h.id, m.ts FROM (SELECT rowid AS id FROM ${table} WHERE ${where} ORDER BY rowid DESC LIMIT ? OFFSET ?) h
+       CROSS JOIN messages m ON m.id = h.id ORDER BY h.id DESC`,
+      [...params, ...page],
+    ) as unknown as Hit[];
+  }
+  if (total < WALK_FROM) {
+    return db.all(
+      `SELECT m.id, m.ts FROM ${table} CROSS JOIN messages m ON m.id = ${table}.rowid WHERE ${where}
+       ORDER BY m.ts DESC, m.id DESC LIMIT ? OFFSET ?`,
+      [...params, ...page],
+    ) as unknown as Hit[];
+  }
+  return db.all(
+    `SELECT m.id, m.ts FROM messages m INDEXED BY messages_chat
+     WHERE m.chat = ? AND m.id IN (SELECT rowid FROM ${table} WHERE ${where})
+     ORDER BY m.ts DESC, m.id DESC LIMIT ? OFFSET ?`,
+    [scope.chat, ...params, ...page],
+  ) as unknown as Hit[];
+}
+
+/** Hits among what the index does not hold. */
+function scan(db: Connection, scope: Scope, needle: string): Hit[] {
+  const hits: Hit[] = [];
+  const own = scope.session === undefined ? "" : "AND +session = ?";
+  const rest = scope.session === undefined ? [] : [scope.session];
+  const look = (sql: string, params: readonly Param[]) => {
+    for (const row of db.prepare(sql).iterate(...params)) {
+      const { id, ts, content } = row as unknown as Hit & { content: string };
+      if (fold(content).includes(needle)) hits.push({ id, ts });
+    }
+  };
+  look(
+    `SELECT id, ts, content FROM messages WHERE id > ? AND +chat = ? ${own}
+     AND octet_length(content) <= ${LONG_BYTES}`,
+    [indexedUpto(db), scope.chat, ...rest],
+  );
+  look(
+    `SELECT id, ts, content FROM messages INDEXED BY messages_long
+     WHERE chat = ? ${own} AND octet_length(content) > ${LONG_BYTES}`,
+    [scope.chat, ...rest],
+  );
+  return hits;
+}
+
+const newestFirst = (a: Hit, b: Hit) => b.ts - a.ts || b.id - a.id;
+const merge = (indexed: readonly Hit[], scanned: readonly Hit[]) =>
+  [...indexed, ...scanned].sort(newestFirst);
+
+function messageById(db: Connection, id: number): MessageRow {
+  return db.get(
+    `SELECT ${MESSAGE_COLUMNS} FROM messages m JOIN sessions s ON s.id = m.session WHERE m.id = ?`,
+    [id],
+  ) as unknown as MessageRow;
+}

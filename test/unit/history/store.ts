@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Database, openDatabase } from "../../../packages/gateway/src/db/index.ts";
+import { createHistory, type RetentionAgent } from "../../../packages/gateway/src/history/index.ts";
+import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+
+export interface Entry {
+  session: string;
+  content: string;
+  ts: number;
+  role?: "user" | "assistant";
+}
+
+/** A real database with its threads, in a folder of its own. */
+export function openStore(
+  options: { agents?: () => readonly RetentionAgent[]; clock?: Clock; home?: string } = {},
+) {
+  const home = options.home ?? mkdtempSync(join(tmpdir(), "history-"));
+  const clock = options.clock ?? systemClock;
+  const db = openDatabase(join(home, "gateway.db"), systemClock);
+  const mediaDir = join(home, "media");
+  const spoolDir = join(home, "imports");
+  const history = createHistory({
+    db,
+    clock,
+    log: silentLogger,
+    agents: options.agents ?? (() => []),
+    mediaDir: () => mediaDir,
+    spoolDir,
+  });
+  return {
+    home,
+    db,
+    history,
+    mediaDir,
+    spoolDir,
+    /** Stores messages the way turns do, all in one unit. */
+    async add(agentId: string, chatId: string, entries: readonly Entry[]): Promise<void> {
+      const statements = [];
+      for (const { session, content, ts, role } of entries) {
+        statements.push(
+          {
+            sql: "INSERT OR IGNORE INTO chats (agent_id, chat_id, last_activity) VALUES (?, ?, 0)",
+            params: [agentId, chatId],
+          },
+          {
+            sql: `INSERT OR IGNORE INTO sessions (uuid, chat, agent_id, name, created_at, last_activity)
+                  SELECT ?, id, ?, 'A name', ?, 0 FROM chats WHERE agent_id = ? AND chat_id = ?`,
+            params: [session, agentId, ts, agentId, chatId],
+          },
+          {
+            sql: `INSERT INTO messages (chat, session, role, content, ts)
+                  SELECT chat, id, ?, ?, ? FROM sessions WHERE uuid = ?`,
+            params: [role === "assistant" ? 1 : 0, content, ts, session],
+          },
+          {
+            sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?
+                  WHERE uuid = ?`,
+            params: [ts, content.slice(0, 200), session],
+          },
+          {
+            sql: `UPDATE chats SET message_count = message_count + 1, last_activity = ?
+                  WHERE agent_id = ? AND chat_id = ?`,
+            params: [ts, agentId, chatId],
+          },
+        );
+      }
+      await db.write(...statements);
+    },
+    /** Resolves once the index has taken in what it will take in. */
+    async indexed(): Promise<void> {
+      for (;;) {
+        const pending =
+          "SELECT count(*) AS n FROM messages WHERE id > (SELECT value FROM meta WHERE key = 'search_upto')";
+        if (db.allSql<{ n: number }>(pending)[0]!.n < 200) return;
+        // Any reply of the writer thread: its idle work goes on in between.
+        await db.writerJob("pruneTurns", { before: 0 });
+      }
+    },
+    upto: () =>
+      Number(db.allSql<{ value: string }>("SELECT value FROM meta WHERE key = 'search_upto'")[0]!.value),
+    async close(keep = false): Promise<void> {
+      await history.close();
+      await db.close();
+      if (!keep) rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+export type Store = ReturnType<typeof openStore>;
+
+export const newId = () => randomUUID();
+
+/** A fresh row id for a session's uuid. */
+export function sessionRow(db: Database, uuid: string): number {
+  return db.allSql<{ id: number }>("SELECT id FROM sessions WHERE uuid = ?", [uuid])[0]!.id;
+}
