@@ -1,4 +1,4 @@
-import { URL } from "node:url";
+import { fileURLToPath, URL } from "node:url";
 
 /**
  * Address of an entry file in `src/`. Run from sources this file sits in `src/lib`; bundled, every chunk and entry
@@ -15,3 +15,10 @@ export const workerEntry = (name: "writer" | "reader"): URL => entry(`worker-${n
 
 /** Entry file of the process that runs one session of the builtin runtime. */
 export const builtinAgentEntry = (): URL => entry("builtin-agent");
+
+/** Entry file of the tool server that agent programs start and that passes on to the gateway. */
+export const toolServerEntry = (): URL => entry("mcp-stdio");
+
+/** Folder of the built web page. From sources it is where the build puts it. */
+export const dashboardFolder = (): string =>
+  fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard" : "./dashboard", import.meta.url));
