@@ -1,5 +1,3 @@
-import { rm, rmdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
 import type { ConfigStore, Paths } from "../config/index.ts";
@@ -7,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type OpenedFile, openInside, PathError, safeSegments } from "../lib/safe-path.ts";
-import { folderOf, storeContent, storedFiles, sweepIncoming, tooLarge } from "./store.ts";
+import { storeContent, sweepIncoming, tooLarge } from "./store.ts";
 import { declaredType, matchesDeclared, storedExtension } from "./types.ts";
 
 export interface MediaDeps {
@@ -31,11 +29,23 @@ export interface MediaFile extends OpenedFile {
   type: FileType;
 }
 
+/** Where a client fetches a stored file. */
+const attachmentUrl = (agentId: string, mediaPath: string): string =>
+  `/api/v1/agents/${agentId}/media/${mediaPath.split("/").map(encodeURIComponent).join("/")}`;
+
 /** Uploads and captured images of the agents, each agent's in its own media folder. */
 export function createMedia({ paths, config, clock, log }: MediaDeps) {
+  const underWay = new Set<string>();
   const limit = () => config.current.gateway.media.maxUploadBytes;
   const store = (agentId: string, content: AsyncIterable<Uint8Array>, accept: (type: FileType) => string) =>
-    storeContent({ root: paths.mediaDir(agentId), content, limit: limit(), now: clock.now(), accept });
+    storeContent({
+      root: paths.mediaDir(agentId),
+      content,
+      limit: limit(),
+      now: clock.now(),
+      underWay,
+      accept,
+    });
 
   const open = async (agentId: string, mediaPath: string): Promise<MediaFile> => {
     // What is hidden is the room's own: unfinished uploads.
@@ -124,40 +134,12 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
       return store(agentId, handle.createReadStream({ start: 0, autoClose: false }), (found) => found.ext);
     },
 
-    /** Where a client fetches a stored file. */
-    attachmentUrl: (agentId: string, mediaPath: string): string =>
-      `/api/v1/agents/${agentId}/media/${mediaPath.split("/").map(encodeURIComponent).join("/")}`,
+    attachmentUrl,
 
-    /**
-     * Deletes files that were last changed before `before` (Unix ms) and that nothing refers to.
-     * @returns how many went
-     */
-    async deleteUnreferenced(
-      agentId: string,
-      before: number,
-      isReferenced: (mediaPath: string) => boolean | Promise<boolean>,
-    ): Promise<number> {
-      const root = paths.mediaDir(agentId);
-      const months = new Set<string>();
-      let deleted = 0;
-      for await (const mediaPath of storedFiles(root)) {
-        const isOld = async () =>
-          ((await stat(join(root, mediaPath)).catch(() => null))?.mtimeMs ?? before) < before;
-        // Looked at again after the answer: a message may be taking the file up right now.
-        if (!(await isOld()) || (await isReferenced(mediaPath)) || !(await isOld())) continue;
-        await rm(join(root, mediaPath), { force: true });
-        months.add(folderOf(root, mediaPath));
-        deleted++;
-      }
-      for (const month of months) await rmdir(month).catch(() => {});
-      if (deleted > 0) log.info({ agentId, deleted }, "deleted media that no message refers to");
-      return deleted;
-    },
-
-    /** For the start: removes what a crash left half written. */
+    /** Removes what a crash left half written; spares what is under way. */
     async sweep(agentIds: readonly string[]): Promise<void> {
       for (const agentId of agentIds) {
-        const left = await sweepIncoming(paths.mediaDir(agentId));
+        const left = await sweepIncoming(paths.mediaDir(agentId), underWay);
         if (left > 0) log.info({ agentId, left }, "removed unfinished uploads");
       }
     },

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { detectType, type FileType, HEAD_BYTES } from "../lib/file-type.ts";
 import { isWithin } from "../lib/safe-path.ts";
@@ -16,6 +16,8 @@ export interface StoreRequest {
   /** Bytes. */
   limit: number;
   now: number;
+  /** Holds the name of the temporary file while it is written. */
+  underWay: Set<string>;
   /** Extension to store the content under; throws to refuse it. Called once, before the file gets its name. */
   accept(found: FileType): string;
 }
@@ -28,15 +30,16 @@ export const tooLarge = (limit: number): GatewayError =>
  * `root`. Nothing is left behind when that fails.
  * @throws GatewayError `PAYLOAD_TOO_LARGE`, `INVALID_REQUEST` when there is no content, whatever `accept` throws
  */
-export async function storeContent({ root, content, limit, now, accept }: StoreRequest): Promise<string> {
+export async function storeContent(request: StoreRequest): Promise<string> {
+  const { root, content, limit, now, underWay, accept } = request;
   const incoming = await folderIn(root, INCOMING);
   const id = randomUUID();
   const temp = join(incoming, id);
-  const file = await open(temp, "wx", 0o600);
+  underWay.add(id);
   try {
-    let head: Buffer;
+    const file = await open(temp, "wx", 0o600);
     try {
-      head = await writeAll(file, content, limit);
+      const head = await writeAll(file, content, limit);
       const ext = accept(detectType(head));
       await file.sync();
       const month = new Date(now).toISOString().slice(0, 7);
@@ -51,6 +54,8 @@ export async function storeContent({ root, content, limit, now, accept }: StoreR
   } catch (error) {
     await rm(temp, { force: true });
     throw error;
+  } finally {
+    underWay.delete(id);
   }
 }
 
@@ -94,22 +99,10 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Removes what a crash left half written. Only for the start: it does not spare uploads that are on their way. */
-export async function sweepIncoming(root: string): Promise<number> {
-  const left = await readdir(join(root, INCOMING)).catch(() => []);
+/** Removes what a crash left half written, but nothing that is `underWay`; resolves to how many there were. */
+export async function sweepIncoming(root: string, underWay: ReadonlySet<string>): Promise<number> {
+  const names = await readdir(join(root, INCOMING)).catch(() => []);
+  const left = names.filter((name) => !underWay.has(name));
   for (const name of left) await rm(join(root, INCOMING, name), { force: true });
   return left.length;
 }
-
-/** Every stored file as a media path, month by month. */
-export async function* storedFiles(root: string): AsyncGenerator<string> {
-  for (const month of await readdir(root, { withFileTypes: true }).catch(() => [])) {
-    if (!month.isDirectory() || month.name.startsWith(".")) continue;
-    for (const file of await readdir(join(root, month.name), { withFileTypes: true })) {
-      if (file.isFile()) yield `${month.name}/${file.name}`;
-    }
-  }
-}
-
-/** Folder of a media path's file. */
-export const folderOf = (root: string, mediaPath: string): string => dirname(join(root, mediaPath));

@@ -12,9 +12,9 @@ export interface CatalogueRow {
 export interface CatalogueDeps {
   /** The gateway's environment. */
   env: Readonly<Record<string, string | undefined>>;
-  /** The `env` block of the agent CLI's settings file; empty when there is none. */
-  readSettings(): Promise<Readonly<Record<string, string>>>;
-  fetch: typeof fetch;
+  /** The `env` block of the agent CLI's settings file. */
+  readSettings: () => Promise<Readonly<Record<string, string>>>;
+  fetch: typeof globalThis.fetch;
   clock: Clock;
   log: Logger;
 }
@@ -33,7 +33,8 @@ const OTHER_KIND =
 const CHAT_KIND = /chat|text-to-text|llm|conversation/;
 
 /** The live list of models, shared by everyone who asks. */
-export function createCatalogue({ env, readSettings, fetch, clock, log }: CatalogueDeps) {
+export function createCatalogue(deps: CatalogueDeps) {
+  const { env, readSettings, fetch, clock, log } = deps;
   let held: { base: string; rows: CatalogueRow[]; at: number } | undefined;
   let waiting: Promise<CatalogueRow[] | undefined> | undefined;
   let retryAt = 0;
@@ -82,7 +83,10 @@ export function createCatalogue({ env, readSettings, fetch, clock, log }: Catalo
 class CatalogueError extends Error {}
 
 /** Base URL and token, each from the environment first, then from the settings file. */
-async function findSource(env: CatalogueDeps["env"], readSettings: CatalogueDeps["readSettings"]) {
+async function findSource(
+  env: CatalogueDeps["env"],
+  readSettings: () => Promise<Readonly<Record<string, string>>>,
+) {
   const settings = await readSettings().catch((): Record<string, string> => ({}));
   const value = (name: string) => env[name]?.trim() || settings[name]?.trim() || undefined;
   return {
@@ -105,7 +109,7 @@ function checkTransport(url: URL): URL {
 }
 
 async function download(
-  fetch: CatalogueDeps["fetch"],
+  fetch: typeof globalThis.fetch,
   first: URL,
   token: string | undefined,
 ): Promise<unknown> {

@@ -4,8 +4,10 @@ import { join } from "node:path";
 
 /** The strings in the `env` block of the agent CLI's settings file; empty when there is no such file or block. */
 export async function readCliSettings(
-  file: string = join(homedir(), ".claude", "settings.json"),
+  env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Record<string, string>> {
+  const folder = env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), ".claude");
+  const file = join(folder, "settings.json");
   try {
     const parsed = JSON.parse(await readFile(file, "utf8")) as { env?: Record<string, unknown> } | null;
     const strings = Object.entries(parsed?.env ?? {}).filter(([, value]) => typeof value === "string");
