@@ -167,8 +167,8 @@ describe("a stored file", () => {
     );
     await writeFile(join(home, "original"), PNG);
     const handle = await open(join(home, "original"));
-    const copy = await media.storeFile("a", { handle });
-    expect((await read(copy)).content).toEqual(PNG);
+    const url = await media.keepImage("a", { handle });
+    expect((await read(url.slice("/api/v1/agents/a/media/".length))).content).toEqual(PNG);
     expect((await handle.stat()).size).toBe(PNG.length);
     await handle.close();
   });

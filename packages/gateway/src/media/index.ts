@@ -129,9 +129,10 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
       });
     },
 
-    /** Copies an opened file into the media folder; resolves to its media path. The handle stays open. */
-    storeFile(agentId: string, { handle }: Pick<OpenedFile, "handle">): Promise<string> {
-      return store(agentId, handle.createReadStream({ start: 0, autoClose: false }), (found) => found.ext);
+    /** Copies an opened file into the media folder; resolves to where a client fetches it. The handle stays open. */
+    async keepImage(agentId: string, { handle }: Pick<OpenedFile, "handle">): Promise<string> {
+      const content = handle.createReadStream({ start: 0, autoClose: false });
+      return attachmentUrl(agentId, await store(agentId, content, (found) => found.ext));
     },
 
     attachmentUrl,
