@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Database } from "../db/index.ts";
@@ -29,7 +29,6 @@ export function createImports(deps: { db: Database; log: Logger; spoolDir: strin
     const name = `${agentId}-${randomUUID()}.ndjson`;
     const file = fileOf(name);
     try {
-      await mkdir(spoolDir, { recursive: true, mode: 0o700 });
       await spool(file, body);
       await db.readerJob<number>("checkImport", { file }, { signal });
       signal.throwIfAborted();
@@ -91,7 +90,10 @@ function interrupted(db: Database, name: string): boolean {
 
 async function spool(file: string, body: Readable): Promise<void> {
   let handle: FileHandle | undefined;
+  // It may fail while nobody reads it: before the file is open, or after a failure here.
+  body.on("error", () => {});
   try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     handle = await open(file, "wx", 0o600);
     for await (const chunk of body.iterator({ destroyOnReturn: false }))
       await handle.writeFile(chunk as Buffer);
