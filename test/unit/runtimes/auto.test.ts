@@ -171,4 +171,5 @@ test("a missing agent CLI, a missing key and a wrong section are clear errors, a
   );
   env.PATH = await binDir("claude");
   expect((await runtimes.forAgent(agent({ type: "agent-cli" }))).type).toBe("agent-cli");
+  expect((await runtimes.forAgent(agent({ type: "acp" }))).type).toBe("acp");
 });

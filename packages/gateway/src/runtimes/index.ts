@@ -76,13 +76,17 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     return detection;
   };
 
+  const childOptions = (agent: RuntimeAgent, command: readonly string[]) => ({
+    command,
+    args: agent.runtime.args ?? [],
+    hostEnv: deps.env,
+    reaper: deps.reaper,
+  });
+
   async function agentCli(agent: RuntimeAgent, command: readonly string[]): Promise<Runtime> {
     const { createAgentCliRuntime } = await import("./agent-cli/index.ts");
     return createAgentCliRuntime({
-      command,
-      args: agent.runtime.args ?? [],
-      hostEnv: deps.env,
-      reaper: deps.reaper,
+      ...childOptions(agent, command),
       configDir: deps.configDir?.(agent.id),
     });
   }
@@ -110,8 +114,11 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
         const command = section.command ?? (await defaultCommand(agent));
         return { runtime: await agentCli(agent, command), reason: "configured" };
       }
-      case "acp":
-        throw new Error("This gateway has no acp runtime.");
+      case "acp": {
+        const command = section.command ?? (await defaultCommand(agent));
+        const { createAcpRuntime } = await import("./acp/index.ts");
+        return { runtime: createAcpRuntime(childOptions(agent, command)), reason: "configured" };
+      }
     }
   }
 
@@ -131,9 +138,9 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     const key = await keyOf(agent);
     const known = chosen.get(agent.id);
     if (known?.key === key) return known.choice;
-    const choice = choose(agent).then((made_) => {
-      made.add(made_.runtime);
-      return made_;
+    const choice = choose(agent).then((result) => {
+      made.add(result.runtime);
+      return result;
     });
     chosen.set(agent.id, { key, choice });
     // A program that was missing may be there the next time.
