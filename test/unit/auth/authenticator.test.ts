@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { GatewayError } from "@agent-gateway/contract";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  createAuthenticator,
+  createDashboardSessions,
+  hasLevel,
+  type KeyEntry,
+  presentedKey,
+  reaches,
+  sessionCookie,
+  sessionToken,
+} from "../../../packages/gateway/src/auth/index.ts";
+import { manualClock } from "../../fixtures/manual-clock.ts";
+
+const entry = (over: Partial<KeyEntry>): KeyEntry => ({ agents: "*", write: false, admin: false, ...over });
+const codeOf = (act: () => unknown) => {
+  try {
+    act();
+  } catch (error) {
+    return (error as GatewayError).code;
+  }
+  return "none";
+};
+const make = (keys: KeyEntry[]) => {
+  const clock = manualClock();
+  let current = keys;
+  const authenticator = createAuthenticator({ keys: () => current, clock });
+  const verify = (key: string, address = "10.0.0.1") => authenticator.verify(Buffer.from(key), address);
+  return { clock, authenticator, verify, replace: (next: KeyEntry[]) => (current = next) };
+};
+
+describe("keys", () => {
+  it("are known by key and by keyHash in either case [AUTH-2]", () => {
+    const hash = createHash("sha256").update("hashed").digest("hex").toUpperCase();
+    const { verify } = make([entry({ key: "plain" }), entry({ keyHash: `sha256:${hash}`, admin: true })]);
+    expect(verify("plain").level).toBe("key");
+    expect(verify("hashed").level).toBe("admin");
+    expect(codeOf(() => verify(`sha256:${hash}`))).toBe("API_KEY_INVALID");
+    expect(codeOf(() => verify("plai"))).toBe("API_KEY_INVALID");
+  });
+
+  it("admin implies write, all agents is no level [AUTH-3]", () => {
+    const { verify } = make([entry({ key: "a", admin: true, agents: ["one"] }), entry({ key: "all" })]);
+    expect(hasLevel(verify("a"), "write")).toBe(true);
+    expect(reaches(verify("a"), "two")).toBe(false);
+    expect(hasLevel(verify("all"), "write")).toBe(false);
+    expect(reaches(verify("all"), "two")).toBe(true);
+  });
+
+  it("follow the configuration", () => {
+    const { verify, replace, authenticator } = make([entry({ key: "old", admin: true })]);
+    const { id } = verify("old");
+    expect(authenticator.admin(id)?.level).toBe("admin");
+    replace([entry({ key: "new" })]);
+    expect(codeOf(() => verify("old"))).toBe("API_KEY_INVALID");
+    expect(authenticator.admin(id)).toBeUndefined();
+    expect(verify("new").level).toBe("key");
+    replace([]);
+    expect(authenticator.configured()).toBe(false);
+  });
+
+  it("come from X-Api-Key or a bearer token, as bytes", () => {
+    expect(presentedKey({ "x-api-key": "k" })?.toString()).toBe("k");
+    expect(presentedKey({ authorization: "bearer  k " })?.toString()).toBe("k");
+    expect(presentedKey({ "x-api-key": " ", authorization: "Bearer b" })?.toString()).toBe("b");
+    expect(presentedKey({ authorization: "Basic eDp5" })).toBeUndefined();
+    expect(presentedKey({ authorization: "Bearer " })).toBeUndefined();
+    expect(presentedKey({ "x-api-key": Buffer.from("ключ").toString("latin1") })?.toString()).toBe("ключ");
+  });
+
+  it("never throws anything but a GatewayError, whatever is presented", () => {
+    const { authenticator } = make([entry({ key: "secret" })]);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string(), (key, address) => {
+        const presented = presentedKey({ "x-api-key": key, authorization: key });
+        if (!presented) return;
+        try {
+          authenticator.verify(presented, address);
+        } catch (error) {
+          expect(error).toBeInstanceOf(GatewayError);
+        }
+      }),
+    );
+  });
+});
+
+describe("failed authentications", () => {
+  it("are 20 a minute and address, then 429 with Retry-After; a valid key still works [LIM-2]", () => {
+    const { verify, clock } = make([entry({ key: "good" })]);
+    for (let i = 0; i < 20; i++) expect(codeOf(() => verify("bad"))).toBe("API_KEY_INVALID");
+    clock.advance(30_000);
+    expect(() => verify("bad")).toThrow(
+      expect.objectContaining({ code: "RATE_LIMITED", headers: { "retry-after": "30" } }),
+    );
+    expect(verify("good").kind).toBe("key");
+    expect(codeOf(() => verify("bad", "10.0.0.2"))).toBe("API_KEY_INVALID");
+    clock.advance(30_001);
+    expect(codeOf(() => verify("bad"))).toBe("API_KEY_INVALID");
+  });
+
+  it("count an IPv6 network as one address", () => {
+    const { verify } = make([entry({ key: "good" })]);
+    for (let i = 0; i < 20; i++) codeOf(() => verify("bad", `2001:db8:1:2:0:0:0:${i}`));
+    expect(codeOf(() => verify("bad", "2001:db8:1:2:9:9:9:9"))).toBe("RATE_LIMITED");
+    expect(codeOf(() => verify("bad", "2001:db8:1:3:9:9:9:9"))).toBe("API_KEY_INVALID");
+  });
+});
+
+describe("dashboard sessions", () => {
+  const open = () => {
+    const made = make([entry({ key: "root", admin: true })]);
+    const sessions = createDashboardSessions({ clock: made.clock, admin: made.authenticator.admin });
+    return { ...made, sessions, token: sessions.open(made.verify("root").id).token };
+  };
+
+  it("last 12 hours from their last use", () => {
+    const { sessions, token, clock } = open();
+    clock.advance(11 * 3_600_000);
+    expect(sessions.check(token)).toMatchObject({ kind: "dashboard", level: "admin", agents: "*" });
+    clock.advance(11 * 3_600_000);
+    expect(sessions.check(token)).toBeDefined();
+    clock.advance(12 * 3_600_000);
+    expect(sessions.check(token)).toBeUndefined();
+  });
+
+  it("end with a logout and with their key", () => {
+    const { sessions, token, replace } = open();
+    const second = sessions.open(make([entry({ key: "root", admin: true })]).verify("root").id).token;
+    sessions.close(second);
+    expect(sessions.check(second)).toBeUndefined();
+    expect(sessions.check(token)).toBeDefined();
+    replace([entry({ key: "root" })]);
+    expect(sessions.check(token)).toBeUndefined();
+  });
+
+  it("are bounded: the least recently used goes", () => {
+    const { sessions, token, verify } = open();
+    const { id } = verify("root");
+    const early = sessions.open(id).token;
+    for (let i = 0; i < 998; i++) sessions.open(id);
+    expect(sessions.check(token)).toBeDefined();
+    sessions.open(id);
+    expect(sessions.check(early)).toBeUndefined();
+    expect(sessions.check(token)).toBeDefined();
+  });
+
+  it("travel in an HttpOnly, SameSite=Strict cookie", () => {
+    const cookie = sessionCookie("abc", true);
+    expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+    expect(sessionCookie("abc", false)).not.toContain("Secure");
+    expect(sessionCookie(null, false)).toContain("Max-Age=0");
+    expect(sessionToken(`x=1; ${cookie}`)).toBe("abc");
+    expect(sessionToken("x=1; y")).toBeUndefined();
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void sessionToken(text)));
+  });
+});
