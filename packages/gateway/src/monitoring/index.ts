@@ -1,0 +1,155 @@
+import type { ConfigStore } from "../config/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createCounter, createGauge, createHistogram, type Family } from "./families.ts";
+import { listProcesses } from "./processes.ts";
+
+export type { ProcessInfo } from "./processes.ts";
+
+/** A live session as its owner knows it. */
+export interface LivePlace {
+  readonly agentId: string;
+  /** Stored chat id (`api-…`); empty for a spare that no chat has taken yet. */
+  readonly chatId: string;
+  readonly sessionId: string;
+  readonly busy: boolean;
+  readonly lastActivity: number;
+  readonly spawnedAt: number | null;
+  readonly runtime: { readonly pid: number | null } | undefined;
+}
+
+export interface MonitoringDeps {
+  config: Pick<ConfigStore, "current">;
+  clock: Clock;
+  version: string;
+  /** Every live session, spares among them. */
+  places(): Iterable<LivePlace>;
+}
+
+/** Seconds. */
+const TURN_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const REQUEST_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
+
+/** What the gateway counts since its start, and what it says of itself. */
+export function createMonitoring({ config, clock, version, places }: MonitoringDeps) {
+  const startedAt = clock.now();
+  let readers = 0;
+  const received = createCounter("agent_gateway_messages_received_total", "Messages that came in.", [
+    "agent",
+  ]);
+  const sent = createCounter("agent_gateway_messages_sent_total", "Replies that were stored.", ["agent"]);
+  const turns = createCounter("agent_gateway_turns_total", "Turns that ended.", ["agent", "status"]);
+  const turnSeconds = createHistogram(
+    "agent_gateway_turn_duration_seconds",
+    "How long turns took.",
+    ["agent"],
+    TURN_BOUNDS,
+  );
+  const requests = createCounter("agent_gateway_http_requests_total", "Requests that were answered.", [
+    "method",
+    "route",
+    "status",
+  ]);
+  const requestSeconds = createHistogram(
+    "agent_gateway_http_request_duration_seconds",
+    "How long requests took, streams to their end.",
+    ["method", "route"],
+    REQUEST_BOUNDS,
+  );
+  const writes = createCounter("agent_gateway_db_writes_total", "Units handed to the database's writer.");
+  const sessions = createGauge(
+    "agent_gateway_live_sessions",
+    "Sessions with a process.",
+    ["agent", "state"],
+    () => {
+      const counts = new Map<string, readonly [string[], number]>();
+      for (const place of places()) {
+        const labels = [place.agentId, place.chatId === "" ? "spare" : place.busy ? "busy" : "idle"];
+        const key = labels.join(" ");
+        counts.set(key, [labels, (counts.get(key)?.[1] ?? 0) + 1]);
+      }
+      return counts.values();
+    },
+  );
+  const sse = createGauge("agent_gateway_sse_readers", "Open event streams.", [], () => [[[], readers]]);
+  const info = createGauge("agent_gateway_info", "Version of the gateway.", ["version"], () => [
+    [[version], 1],
+  ]);
+  const families: Family[] = [
+    info,
+    requests,
+    requestSeconds,
+    received,
+    sent,
+    turns,
+    turnSeconds,
+    sessions,
+    sse,
+    writes,
+  ];
+
+  /** Made at the first scrape: the library and its observers cost a process that nobody scrapes nothing. */
+  let defaults: Promise<{ metrics(): Promise<string> }> | undefined;
+  const processMetrics = async () => {
+    defaults ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
+      const register = new Registry();
+      collectDefaultMetrics({ register });
+      return register;
+    });
+    return (await defaults).metrics();
+  };
+
+  return {
+    /** What sessions tell: messages and ends of turns. */
+    turns: {
+      received: (agentId: string) => received.add(1, agentId),
+      sent: (agentId: string) => sent.add(1, agentId),
+      ended(agentId: string, status: string, ms: number) {
+        turns.add(1, agentId, status);
+        turnSeconds.observe(ms / 1000, agentId);
+      },
+    },
+    /** An event stream was opened (1) or has ended (-1). */
+    onReader(delta: 1 | -1) {
+      readers += delta;
+    },
+    /** A request was answered. `route` is the declared path, never the one of the request line. */
+    onRequest(method: string, route: string, status: number, ms: number) {
+      requests.add(1, method, route, String(status));
+      requestSeconds.observe(ms / 1000, method, route);
+    },
+    /** A unit was handed to the database's writer. */
+    onWrite: () => writes.add(1),
+
+    /** Body of `/status`. Messages are counted since the start. */
+    status() {
+      const live = Map.groupBy(
+        [...places()].filter(({ chatId }) => chatId !== ""),
+        ({ agentId }) => agentId,
+      );
+      return {
+        status: "ok",
+        version,
+        startedAt,
+        uptime: clock.now() - startedAt,
+        agents: config.current.agents.map(({ id }) => ({
+          id,
+          // An agent that is loaded takes messages; its processes start when they are needed.
+          isRunning: true,
+          sessions: (live.get(id) ?? []).map(describe),
+          messagesReceived: received.value(id),
+          messagesSent: sent.value(id),
+          channels: {},
+        })),
+      };
+    },
+    processes: () => listProcesses(),
+    /** Prometheus text. */
+    metrics: async () => families.map((family) => family.render()).join("") + (await processMetrics()),
+  };
+}
+export type Monitoring = ReturnType<typeof createMonitoring>;
+
+function describe({ chatId, sessionId, busy, runtime, spawnedAt, lastActivity }: LivePlace) {
+  const source = chatId.split("-", 1)[0]!;
+  return { chatId, sessionId, source, busy, pid: runtime?.pid ?? null, spawnedAt, lastActivity };
+}

@@ -1,0 +1,187 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Config } from "../../../packages/gateway/src/config/index.ts";
+import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { createCounter, createHistogram } from "../../../packages/gateway/src/monitoring/families.ts";
+import { createMonitoring, type LivePlace } from "../../../packages/gateway/src/monitoring/index.ts";
+import {
+  listProcesses,
+  parseStat,
+  withDescendants,
+} from "../../../packages/gateway/src/monitoring/processes.ts";
+
+const place = (extra: Partial<LivePlace>): LivePlace => ({
+  agentId: "a",
+  chatId: "api-me",
+  sessionId: "s1",
+  busy: false,
+  lastActivity: 5,
+  spawnedAt: 4,
+  runtime: { pid: 77 },
+  ...extra,
+});
+let now = 1000;
+const make = (places: LivePlace[] = []) => {
+  now = 1000;
+  return createMonitoring({
+    config: { current: { agents: [{ id: "a" }, { id: "b" }] } as unknown as Config },
+    clock: { ...systemClock, now: () => now },
+    version: "1.2.3",
+    places: () => places,
+  });
+};
+
+describe("/status", () => {
+  it("names every agent with its live sessions and what it counted since the start [MON-4]", () => {
+    const monitoring = make([
+      place({ chatId: "botchat-9", busy: true }),
+      place({ sessionId: "s2", runtime: undefined, spawnedAt: null }),
+      place({ sessionId: "spare", chatId: "" }),
+    ]);
+    monitoring.turns.received("a");
+    monitoring.turns.received("a");
+    monitoring.turns.sent("a");
+    now += 500;
+    expect(monitoring.status()).toEqual({
+      status: "ok",
+      version: "1.2.3",
+      startedAt: 1000,
+      uptime: 500,
+      agents: [
+        {
+          id: "a",
+          isRunning: true,
+          sessions: [
+            {
+              chatId: "botchat-9",
+              sessionId: "s1",
+              source: "botchat",
+              busy: true,
+              pid: 77,
+              spawnedAt: 4,
+              lastActivity: 5,
+            },
+            {
+              chatId: "api-me",
+              sessionId: "s2",
+              source: "api",
+              busy: false,
+              pid: null,
+              spawnedAt: null,
+              lastActivity: 5,
+            },
+          ],
+          messagesReceived: 2,
+          messagesSent: 1,
+          channels: {},
+        },
+        { id: "b", isRunning: true, sessions: [], messagesReceived: 0, messagesSent: 0, channels: {} },
+      ],
+    });
+  });
+});
+
+describe("/metrics", () => {
+  it("renders what was counted, the live sessions, and the process's own metrics [MON-4]", async () => {
+    const monitoring = make([place({}), place({ busy: true }), place({ busy: true }), place({ chatId: "" })]);
+    monitoring.turns.ended("a", "done", 700);
+    monitoring.onRequest("GET", "/health", 200, 0.4);
+    monitoring.onReader(1);
+    monitoring.onReader(1);
+    monitoring.onReader(-1);
+    monitoring.onWrite();
+    const text = await monitoring.metrics();
+    for (const line of [
+      'agent_gateway_info{version="1.2.3"} 1',
+      'agent_gateway_turns_total{agent="a",status="done"} 1',
+      'agent_gateway_turn_duration_seconds_bucket{agent="a",le="0.5"} 0',
+      'agent_gateway_turn_duration_seconds_bucket{agent="a",le="1"} 1',
+      'agent_gateway_turn_duration_seconds_bucket{agent="a",le="+Inf"} 1',
+      'agent_gateway_turn_duration_seconds_sum{agent="a"} 0.7',
+      'agent_gateway_http_requests_total{method="GET",route="/health",status="200"} 1',
+      'agent_gateway_live_sessions{agent="a",state="busy"} 2',
+      'agent_gateway_live_sessions{agent="a",state="idle"} 1',
+      'agent_gateway_live_sessions{agent="a",state="spare"} 1',
+      "agent_gateway_sse_readers 1",
+      "agent_gateway_db_writes_total 1",
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+    expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
+    for (const line of text.split("\n").filter((line) => line !== "")) {
+      expect(line).toMatch(
+        /^(?:# (?:HELP|TYPE) |[a-z_:][a-z0-9_:]*(?:\{[^}]*\})? (?:[-+0-9.eE]+|NaN|\+Inf)$)/i,
+      );
+    }
+    expect(await monitoring.metrics()).toContain("process_cpu");
+  });
+
+  it("escapes what a label holds", () => {
+    const counter = createCounter("c", "help", ["x"]);
+    counter.add(2, 'a"b\\c\nd');
+    expect(counter.render()).toContain('c{x="a\\"b\\\\c\\nd"} 2\n');
+  });
+
+  it("counts into the bucket that a value falls at or below", () => {
+    const histogram = createHistogram("h", "help", [], [1, 2]);
+    for (const value of [1, 2, 3]) histogram.observe(value);
+    expect(histogram.render()).toBe(
+      '# HELP h help\n# TYPE h histogram\nh_bucket{le="1"} 1\nh_bucket{le="2"} 2\nh_bucket{le="+Inf"} 3\nh_sum 6\nh_count 3\n',
+    );
+  });
+});
+
+describe("/processes", () => {
+  const children: Array<ReturnType<typeof spawn>> = [];
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      child.kill("SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    }
+  });
+
+  it("lists the gateway and its descendants, without their arguments [MON-4]", async () => {
+    const secret = "s3cr3t-argument";
+    const script = `require("child_process").spawn(process.execPath, ["-e", "setInterval(()=>{},1e6)", "${secret}"]); setInterval(()=>{},1e6)`;
+    const child = spawn(process.execPath, ["-e", script, secret], { stdio: "ignore", detached: true });
+    children.push(child);
+    const list = await vi.waitFor(async () => {
+      const { processes, numCpus } = await listProcesses();
+      expect(numCpus).toBeGreaterThan(0);
+      const grandchild = processes.find(({ ppid }) => ppid === child.pid);
+      expect(grandchild).toBeDefined();
+      return { processes, grandchild: grandchild! };
+    }, 10_000);
+    process.kill(list.grandchild.pid, "SIGKILL");
+    expect(list.processes[0]).toMatchObject({ pid: process.pid, ppid: process.ppid });
+    expect(list.processes.find(({ pid }) => pid === child.pid)).toMatchObject({ ppid: process.pid });
+    expect(list.processes.map(({ pid }) => pid)).not.toContain(process.ppid);
+    expect(JSON.stringify(list.processes)).not.toContain(secret);
+    for (const { cpu, rssKb, command } of list.processes) {
+      expect(cpu).toBeGreaterThanOrEqual(0);
+      expect(rssKb).toBeGreaterThan(0);
+      expect(command).not.toBe("");
+    }
+  });
+
+  it("reads names with spaces and parentheses, and survives a process that ends meanwhile", () => {
+    const fields = ["S", "12", ...new Array(9).fill("0"), "30", "40", "0", "0", "0", "0", "0", "0", "999"];
+    expect(parseStat(`55 (a) (b c)) ${fields.join(" ")}`)).toEqual({
+      pid: 55,
+      name: "a) (b c)",
+      ppid: 12,
+      ticks: 70,
+      startTicks: 999,
+    });
+    expect(parseStat("")).toBeNull();
+  });
+
+  it("follows parents level by level and survives a circle", () => {
+    const entry = (pid: number, ppid: number) => ({ pid, ppid });
+    const all = [entry(1, 0), entry(2, 1), entry(3, 2), entry(4, 1), entry(9, 8), entry(8, 9)];
+    expect(withDescendants(all, 1).map(({ pid }) => pid)).toEqual([1, 2, 4, 3]);
+    expect(withDescendants(all, 8).map(({ pid }) => pid)).toEqual([8, 9]);
+    expect(withDescendants(all, 77)).toEqual([]);
+  });
+});
