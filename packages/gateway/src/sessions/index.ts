@@ -229,7 +229,14 @@ export function createSessions(deps: SessionDeps) {
     },
 
     recover: () => recoverTurns({ db, store, clock, log: deps.log }),
-    reconfigure: pool.reconfigure,
+    /** Applies a changed configuration to idle processes and spares. */
+    reconfigure() {
+      pool.reconfigure();
+      for (const agent of deps.config().agents) pool.fillSpares(agent);
+    },
+    fillSpares() {
+      for (const agent of deps.config().agents) pool.fillSpares(agent);
+    },
 
     /** Interrupts what runs, keeps the text so far, and ends every process. */
     async close() {

@@ -213,7 +213,8 @@ export function createPool(deps: SessionDeps) {
   };
 
   return {
-    places: () => [...places.values()].filter((place) => place.chatId !== ""),
+    /** Every place, spares among them (their `chatId` is empty). */
+    places: (): Place[] => [...places.values()],
     get: (sessionId: string) => places.get(sessionId),
 
     /**

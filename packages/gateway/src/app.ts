@@ -1,0 +1,175 @@
+import { join } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
+import { createAgents } from "./agents/index.ts";
+import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
+import type { ConfigStore, Env, Paths } from "./config/index.ts";
+import { openDatabase } from "./db/index.ts";
+import { createHistory } from "./history/index.ts";
+import { createHttpServer, type Endpoint } from "./http/index.ts";
+import { agentRoutes } from "./http/routes/agents.ts";
+import { dashboardRoutes } from "./http/routes/dashboard.ts";
+import { historyRoutes } from "./http/routes/history.ts";
+import { mediaRoutes } from "./http/routes/media.ts";
+import { messageRoutes } from "./http/routes/messages.ts";
+import { metaRoutes } from "./http/routes/meta.ts";
+import { modelRoutes } from "./http/routes/models.ts";
+import { monitoringRoutes } from "./http/routes/monitoring.ts";
+import { sessionRoutes } from "./http/routes/sessions.ts";
+import { shareRoutes } from "./http/routes/shares.ts";
+import type { Clock } from "./lib/clock.ts";
+import { dashboardFolder } from "./lib/entry.ts";
+import type { Logger } from "./lib/logger.ts";
+import { createReaper } from "./lib/reaper.ts";
+import { createMedia } from "./media/index.ts";
+import { createModels, readCliSettings } from "./models/index.ts";
+import { createMonitoring } from "./monitoring/index.ts";
+import { createRuntimeFactory } from "./runtimes/index.ts";
+import { createSessions } from "./sessions/index.ts";
+import { createShares } from "./shares/index.ts";
+import { publishStep } from "./steps.ts";
+import { VERSION } from "./version.ts";
+
+export interface AppDeps {
+  store: ConfigStore;
+  paths: Paths;
+  env: Env;
+  clock: Clock;
+  log: Logger;
+  /** Called when the gateway cannot go on: the database thread died. */
+  fatal(): void;
+}
+
+/** The composition root: every room, and what each needs of the others. */
+export async function createApp({ store, paths, env, clock, log, fatal }: AppDeps) {
+  const config = () => store.current;
+  const agent = (id: string) => config().agents.find((entry) => entry.id === id);
+  const requireAgent = (id: string) => {
+    const found = agent(id);
+    if (!found) throw new GatewayError("AGENT_NOT_FOUND");
+    return found;
+  };
+  let port: number | undefined;
+
+  const db = openDatabase(paths.database, clock);
+  void db.died.then((error) => {
+    log.error({ err: error }, "the database thread died; the gateway stops");
+    fatal();
+  });
+  const reaper = await createReaper({ dir: join(paths.home, "run/children"), log });
+  const runtimes = createRuntimeFactory({
+    env,
+    clock,
+    log,
+    reaper,
+    configDir: (id) => join(paths.agentDir(id), "cli"),
+    ownPort: () => port,
+  });
+  const media = createMedia({ paths, config: store, clock, log });
+  const models = createModels({ config: store, env, readSettings: readCliSettings, fetch, clock, log });
+  const history = createHistory({
+    db,
+    clock,
+    log,
+    agents: () => config().agents,
+    mediaDir: paths.mediaDir,
+    spoolDir: join(paths.home, "run/imports"),
+  });
+  const monitoring = createMonitoring({
+    config: store,
+    clock,
+    version: VERSION,
+    places: () => sessions.places(),
+  });
+  const shares = createShares({ db, paths, config: store, clock, log, keepImage: media.keepImage });
+  const sessions = createSessions({
+    db,
+    clock,
+    log,
+    config,
+    agent,
+    runtimeFor: runtimes.forAgent,
+    sessionDir: paths.sessionDir,
+    media,
+    history,
+    models,
+    tools: (scope) => shares.tools(scope),
+    counters: monitoring.turns,
+    step: publishStep,
+  });
+
+  const agents = createAgents({
+    config: store,
+    paths,
+    channelsOf: () => ({ channels: {}, devicechat_accounts: [] }),
+  });
+
+  const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
+  const dashboards = createDashboardSessions({ clock, admin: authenticator.admin });
+  const shared = { sessions, requireAgent, config, clock, models, onReader: monitoring.onReader };
+  const endpoints: Endpoint[] = [
+    ...metaRoutes({ version: VERSION, served: () => endpoints.map(({ decl }) => decl) }),
+    ...dashboardRoutes({
+      authenticator,
+      sessions: dashboards,
+      config,
+      version: VERSION,
+      directory: dashboardFolder(),
+    }),
+    ...messageRoutes(shared),
+    ...sessionRoutes(shared),
+    ...historyRoutes({ history, agents: () => config().agents }),
+    ...mediaRoutes({ media }),
+    ...shareRoutes({
+      shares,
+      agentExists: (id) => agent(id) !== undefined,
+      requireSessionDir: (id, chat, session) =>
+        paths.sessionDir(id, `api-${chat}`, sessions.require(id, `api-${chat}`, session).uuid),
+    }),
+    ...agentRoutes({ agents }),
+    ...modelRoutes({ models, saveModel: (id, model) => agents.update(id, { model }) }),
+    ...monitoringRoutes({ monitoring }),
+  ];
+  const server = createHttpServer({
+    endpoints,
+    authenticator,
+    sessions: dashboards,
+    config,
+    agentExists: (id) => agent(id) !== undefined,
+    clock,
+    log,
+  });
+  store.onChange(() => {
+    runtimes.refresh();
+    sessions.reconfigure();
+  });
+
+  return {
+    async listen(host: string, wanted: number) {
+      await sessions.recover();
+      const address = await server.listen(host, wanted);
+      port = address.port;
+      return address;
+    },
+    /** What can wait until the gateway answers: leftovers of a crash, spare processes, what the agents run on. */
+    afterStart() {
+      void reaper
+        .reapLeftovers()
+        .catch((error) => log.warn({ err: error }, "looking for left processes failed"));
+      for (const entry of config().agents) {
+        void runtimes.describe(entry).then((text) => log.info({ agent: entry.id }, `runs on ${text}`));
+      }
+      sessions.fillSpares();
+      history.start();
+      void media
+        .sweep(config().agents.map(({ id }) => id))
+        .catch((error) => log.warn({ err: error }, "sweeping uploads failed"));
+    },
+    async close() {
+      const closing = server.close(1_000);
+      await sessions.close();
+      await closing;
+      await Promise.all([runtimes.close(), history.close(), shares.close(), store.close()]);
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { createApp } from "./app.ts";
+import {
+  auditPermissions,
+  ConfigFileError,
+  createConfigStore,
+  createPaths,
+  type FirstRun,
+  firstRun,
+  startupWarnings,
+} from "./config/index.ts";
+import { systemClock } from "./lib/clock.ts";
+import { createLogger } from "./lib/log.ts";
+
+/** `EX_CONFIG` of sysexits.h: the configuration cannot be used. */
+const EXIT_CONFIG = 78;
+/** Running turns, children and the database have this long in all to end. */
+const STOP_MS = 4_500;
+const DEFAULT_LOGS = { level: "info", maxFileBytes: 16_777_216, maxFiles: 3, retentionDays: 14 } as const;
+
+class UsageError extends Error {}
+
+function readArguments(args: readonly string[]): { config?: string | undefined; port?: string | undefined } {
+  try {
+    const options = { config: { type: "string" }, port: { type: "string" } } as const;
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.port !== undefined && !/^\d{1,5}$/.test(values.port))
+      throw new UsageError("--port takes a number.");
+    return values;
+  } catch (error) {
+    throw new UsageError(
+      `${(error as Error).message}\nUsage: agent-gateway start [--config FILE] [--port N]`,
+    );
+  }
+}
+
+/** Runs the gateway until SIGTERM or SIGINT. Sets the process's exit code. */
+export async function serve(args: readonly string[]): Promise<void> {
+  const clock = systemClock;
+  let started: { close(): Promise<void> } | undefined;
+  let stopping = false;
+  const logs = { flush: () => Promise.resolve() };
+
+  const stop = async (code: number) => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(code || 1), STOP_MS).unref();
+    await started?.close();
+    await logs.flush();
+    process.exit(code);
+  };
+  process.on("SIGTERM", () => void stop(0));
+  process.on("SIGINT", () => void stop(0));
+
+  try {
+    const { config: file, port } = readArguments(args);
+    const env = { ...process.env, ...(file && { GATEWAY_CONFIG: file }), ...(port && { PORT: port }) };
+    const paths = createPaths(env);
+    const first = await firstRun(paths, env);
+    const logger = createLogger({ dir: paths.logs, clock, config: DEFAULT_LOGS, stdout: process.stdout });
+    const { log } = logger;
+    logs.flush = logger.close;
+    const onSecrets = (values: Iterable<string>) => {
+      for (const value of values) logger.addSecret(value);
+    };
+    const store = await createConfigStore({ paths, env, clock, log, onSecrets });
+    logger.configure(store.current.gateway.logs);
+    store.onChange((next) => logger.configure(next.gateway.logs));
+    const { gateway } = store.current;
+    const audit = await auditPermissions(paths, gateway.bind);
+    if (audit.refusal) throw new ConfigFileError(audit.refusal);
+    for (const warning of [...audit.warnings, ...startupWarnings(gateway)]) log.warn({}, warning);
+    process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
+    process.on("uncaughtException", (error) => {
+      log.error({ err: error }, "uncaught exception; the gateway stops");
+      void stop(1);
+    });
+
+    const app = await createApp({ store, paths, env, clock, log, fatal: () => void stop(1) });
+    started = app;
+    const address = await app.listen(gateway.bind, gateway.port);
+    const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+    const url = `http://${host}:${address.port}`;
+    console.log(`gateway listening on ${url}`);
+    const reach = url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
+    if (first) console.log(welcome(reach, first, join(paths.home, ".env")));
+    app.afterStart();
+  } catch (error) {
+    const known = error instanceof ConfigFileError || error instanceof UsageError;
+    const { code, message } = error as NodeJS.ErrnoException;
+    console.error(
+      code === "EADDRINUSE" ? "The port is in use; choose another with --port or gateway.port." : message,
+    );
+    if (!known && code === undefined)
+      console.error("See logs/gateway.log in the gateway's home for details.");
+    await logs.flush();
+    process.exit(error instanceof ConfigFileError ? EXIT_CONFIG : error instanceof UsageError ? 2 : 1);
+  }
+}
+
+/** What a first run tells: where the page is, the key (once), and a line that works when pasted. */
+function welcome(url: string, first: FirstRun, envFile: string): string {
+  const where = first.fromEnvironment ? "from GATEWAY_ADMIN_KEY" : `kept in ${envFile}, shown only now`;
+  return `
+  Dashboard   ${url}/dashboard
+  Admin key   ${first.fromEnvironment ? "(from GATEWAY_ADMIN_KEY)" : first.adminKey}   (${where})
+
+  Try it:
+  curl -s ${url}/api/v1/agents/assistant/messages -H "X-Api-Key: ${first.fromEnvironment ? "$GATEWAY_ADMIN_KEY" : first.adminKey}" -H 'Content-Type: application/json' -d '{"message": "Hello!", "chat_id": "me"}'
+`;
+}
