@@ -1,0 +1,75 @@
+import type { OpenOptions } from "../types.ts";
+import { GATEWAY_SERVER } from "./tool-server.ts";
+
+/** How the process finds its conversation. */
+export type Conversation = { type: "new"; id: string } | { type: "resume"; id: string };
+
+/** Claude Code reserves about 33,000 tokens; with a window below this it would compact before it began (2.1.329). */
+const MIN_WINDOW_TOKENS = 60_000;
+
+/**
+ * Tools of Claude Code that reach beyond their session or wait for somebody who is not there: other sessions on the
+ * machine, turns that nobody asked for, questions to a terminal.
+ */
+const WITHHELD_TOOLS = [
+  "ListAgents",
+  "SendMessage",
+  "CronCreate",
+  "CronDelete",
+  "CronList",
+  "ScheduleWakeup",
+  "Monitor",
+  "AskUserQuestion",
+  "EnterPlanMode",
+  "ExitPlanMode",
+  "EnterWorktree",
+  "ExitWorktree",
+];
+
+type ArgumentOptions = Pick<OpenOptions, "allowTools" | "instructions" | "tools">;
+
+/**
+ * Arguments of one start. Except for `optional` ones all flags are as old as the stream-JSON mode itself, so that a
+ * program that merely speaks the protocol can ignore them.
+ * @param optional flags that the installed version is known to have.
+ */
+export function buildArguments(
+  options: ArgumentOptions,
+  conversation: Conversation,
+  model: string | undefined,
+  optional: ReadonlySet<string>,
+): string[] {
+  const args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
+  args.push("--verbose", "--include-partial-messages");
+  if (model !== undefined) args.push("--model", model);
+  args.push(conversation.type === "resume" ? "--resume" : "--session-id", conversation.id);
+  // Every tool use is asked over the control channel and answered there by the agent's configuration.
+  args.push("--permission-prompt-tool", "stdio");
+  if (options.allowTools === true) args.push("--disallowedTools", WITHHELD_TOOLS.join(","));
+  // Reading tools ask nobody: what is not allowed must not be there at all.
+  else args.push("--tools", options.allowTools === false ? "" : options.allowTools.join(","));
+  const servers = options.tools.length > 0 ? { [GATEWAY_SERVER]: { type: "sdk", name: GATEWAY_SERVER } } : {};
+  args.push("--mcp-config", JSON.stringify({ mcpServers: servers }), "--strict-mcp-config");
+  if (options.instructions !== undefined) args.push("--append-system-prompt", options.instructions);
+  // Otherwise a resumed conversation keeps the instructions of its first start.
+  if (optional.has("--system-prompt-snapshot")) args.push("--system-prompt-snapshot", "off");
+  return args;
+}
+
+/** Settings of the agent program that follow from how the gateway runs it. */
+export function runtimeEnvironment(
+  contextWindow: number | undefined,
+  configDir: string | undefined,
+): Record<string, string> {
+  return {
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+    // Work that goes on after the answer would write into the next turn.
+    CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
+    CLAUDE_CODE_DISABLE_CRON: "1",
+    ...(contextWindow !== undefined && contextWindow >= MIN_WINDOW_TOKENS
+      ? { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(contextWindow) }
+      : {}),
+    ...(configDir === undefined ? {} : { CLAUDE_CONFIG_DIR: configDir }),
+  };
+}

@@ -1,0 +1,70 @@
+import type { Clock } from "../../lib/clock.ts";
+import { createLineSplitter } from "../../lib/jsonl.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
+import type { Reaper } from "../../lib/reaper.ts";
+import { type ControlChannel, createControlChannel } from "./control.ts";
+import { type AgentLine, type Fields, parseLine } from "./protocol.ts";
+import type { RequestHandler } from "./requests.ts";
+
+export interface ConnectionOptions {
+  command: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  reaper: Reaper | undefined;
+  log: Logger;
+  clock: Clock;
+  requests: RequestHandler;
+  /** Every line that is not part of the control channel, in order. */
+  onLine(line: AgentLine): void;
+  /** A line was too long to be kept. */
+  onOverflow(): void;
+}
+
+/** A running agent program and both directions of its control channel. */
+export interface Connection {
+  readonly process: ManagedProcess;
+  readonly control: ControlChannel;
+  send(line: Fields): void;
+}
+
+/** Starts the agent program. @throws Error with one sentence when it cannot be started. */
+export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+  const { requests, log, clock } = options;
+  const send = (line: Fields) => void child.write(`${JSON.stringify(line)}\n`);
+  const control = createControlChannel(send, clock);
+
+  const receive = (text: string) => {
+    const line = parseLine(text);
+    if (line === null) {
+      log.debug({ chars: text.length }, "the agent program wrote a line that is no message");
+      return;
+    }
+    switch (line.kind) {
+      case "control_request":
+        return void requests.handle(line.id, line.request).then((answer) => answer && send(answer));
+      case "control_cancel":
+        return requests.cancel(line.id);
+      case "control_response":
+        return control.answered(line);
+      default:
+        return options.onLine(line);
+    }
+  };
+
+  const lines = createLineSplitter(receive, { onOverflow: options.onOverflow });
+  const child = await spawnProcess({
+    command: options.command,
+    cwd: options.cwd,
+    env: options.env,
+    log,
+    clock,
+    reaper: options.reaper,
+    onStdout: lines.push,
+  });
+  void child.exited.then(() => {
+    lines.end();
+    control.end();
+  });
+  return { process: child, control, send };
+}

@@ -1,0 +1,17 @@
+import type { Runtime } from "../types.ts";
+import { openAgentCliSession } from "./session.ts";
+import type { AgentCliOptions } from "./start.ts";
+
+export type { AgentCliOptions };
+
+/**
+ * Runs agents by an agent CLI that speaks stream-JSON (Claude Code, or any program that answers `user` lines): one
+ * process per session.
+ *
+ * @example
+ * const runtime = createAgentCliRuntime({ command: ["claude"], args: [], hostEnv: process.env, reaper });
+ * const session = await runtime.open(options);
+ */
+export function createAgentCliRuntime(options: AgentCliOptions): Runtime {
+  return { type: "agent-cli", open: (session) => openAgentCliSession(options, session) };
+}

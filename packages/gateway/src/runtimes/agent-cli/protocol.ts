@@ -1,0 +1,236 @@
+/**
+ * Lines that an agent program writes, reduced to what the gateway uses. The protocol carries no promise of
+ * stability: whatever is unknown or malformed is skipped, and every field is checked before it is believed.
+ */
+
+/** A block of an Anthropic message that matters here. */
+export type Block =
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  | { type: "tool_use"; id: string; name: string }
+  | { type: "tool_result"; id: string; isError: boolean; images: readonly ImageBlock[] }
+  | { type: "image"; image: ImageBlock };
+
+export interface ImageBlock {
+  mime: string;
+  base64: string;
+}
+
+/** Tokens in the context after a model call; undefined where the line does not say. */
+export interface Usage {
+  input: number | undefined;
+  output: number | undefined;
+}
+
+export type AgentLine =
+  | { kind: "init"; sessionId: string | null; model: string | null; version: string | null }
+  | { kind: "compacted" }
+  | { kind: "message_start"; model: string | null; usage: Usage | null }
+  | { kind: "block_start"; block: "text" | "tool_use" | "other"; id: string; name: string }
+  | { kind: "delta"; of: "text" | "thinking"; text: string }
+  | { kind: "message_delta"; usage: Usage | null }
+  | {
+      kind: "assistant";
+      blocks: readonly Block[];
+      model: string | null;
+      usage: Usage | null;
+      apiError: boolean;
+    }
+  | { kind: "user"; blocks: readonly Block[]; synthetic: boolean }
+  | ResultLine
+  | { kind: "control_request"; id: string; request: Fields }
+  | { kind: "control_cancel"; id: string }
+  | { kind: "control_response"; id: string; response: Fields | null; error: string | null }
+  /** A line that only shows that the program is at work. */
+  | { kind: "other" };
+
+export interface ResultLine {
+  kind: "result";
+  text: string;
+  isError: boolean;
+  errors: readonly string[];
+  /** The turn was cut off from outside. */
+  aborted: boolean;
+  /** User lines that still wait: more than none means that this result is not theirs. */
+  queued: number;
+  sessionId: string | null;
+  usage: Usage | null;
+  /** Context windows in tokens by model id. */
+  windows: Readonly<Record<string, number>>;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads one line; null for what is no JSON object. */
+export function parseLine(line: string): AgentLine | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  if (!isFields(value)) return null;
+  // A subagent's lines are the business of the tool call that started it.
+  if (typeof value.parent_tool_use_id === "string") return { kind: "other" };
+  switch (value.type) {
+    case "system":
+      return systemLine(value);
+    case "stream_event":
+      return isFields(value.event) ? streamLine(value.event) : null;
+    case "assistant":
+      return assistantLine(value);
+    case "user":
+      if (value.isReplay === true) return { kind: "other" };
+      return {
+        kind: "user",
+        blocks: blocksOf(message(value).content),
+        synthetic: value.isSynthetic === true,
+      };
+    case "result":
+      return resultLine(value);
+    case "control_request":
+      if (typeof value.request_id !== "string" || !isFields(value.request)) return null;
+      return { kind: "control_request", id: value.request_id, request: value.request };
+    case "control_cancel_request":
+      return typeof value.request_id === "string" ? { kind: "control_cancel", id: value.request_id } : null;
+    case "control_response":
+      return controlResponse(value.response);
+    default:
+      return { kind: "other" };
+  }
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function systemLine(line: Fields): AgentLine {
+  if (line.subtype === "compact_boundary") return { kind: "compacted" };
+  if (line.subtype !== "init") return { kind: "other" };
+  return {
+    kind: "init",
+    sessionId: textOrNull(line.session_id),
+    model: textOrNull(line.model),
+    version: textOrNull(line.claude_code_version),
+  };
+}
+
+function streamLine(event: Fields): AgentLine {
+  switch (event.type) {
+    case "message_start": {
+      const started = isFields(event.message) ? event.message : {};
+      return { kind: "message_start", model: modelOf(started), usage: usageOf(started.usage) };
+    }
+    case "content_block_start": {
+      const block = isFields(event.content_block) ? event.content_block : {};
+      const type = block.type === "text" || block.type === "tool_use" ? block.type : "other";
+      return {
+        kind: "block_start",
+        block: type,
+        id: textOrNull(block.id) ?? "",
+        name: textOrNull(block.name) ?? "",
+      };
+    }
+    case "content_block_delta": {
+      const delta = isFields(event.delta) ? event.delta : {};
+      if (delta.type === "text_delta" && typeof delta.text === "string")
+        return { kind: "delta", of: "text", text: delta.text };
+      if (delta.type === "thinking_delta" && typeof delta.thinking === "string")
+        return { kind: "delta", of: "thinking", text: delta.thinking };
+      return { kind: "other" };
+    }
+    case "message_delta":
+      return { kind: "message_delta", usage: usageOf(event.usage) };
+    default:
+      return { kind: "other" };
+  }
+}
+
+function assistantLine(line: Fields): AgentLine {
+  const content = message(line);
+  return {
+    kind: "assistant",
+    blocks: blocksOf(content.content),
+    model: modelOf(content),
+    usage: usageOf(content.usage),
+    apiError: line.is_api_error_message === true || line.isApiErrorMessage === true,
+  };
+}
+
+function resultLine(line: Fields): ResultLine {
+  const windows: Record<string, number> = {};
+  for (const [model, use] of Object.entries(isFields(line.modelUsage) ? line.modelUsage : {})) {
+    if (isFields(use) && typeof use.contextWindow === "number") windows[model] = use.contextWindow;
+  }
+  return {
+    kind: "result",
+    text: textOrNull(line.result) ?? "",
+    isError: line.is_error === true,
+    errors: Array.isArray(line.errors) ? line.errors.filter((one) => typeof one === "string") : [],
+    aborted: textOrNull(line.terminal_reason)?.startsWith("aborted") ?? false,
+    queued: typeof line.queued_turn_count === "number" ? line.queued_turn_count : 0,
+    sessionId: textOrNull(line.session_id),
+    usage: usageOf(line.usage),
+    windows,
+  };
+}
+
+function controlResponse(response: unknown): AgentLine | null {
+  if (!isFields(response) || typeof response.request_id !== "string") return null;
+  const failed = response.subtype !== "success";
+  return {
+    kind: "control_response",
+    id: response.request_id,
+    response: isFields(response.response) ? response.response : failed ? null : {},
+    error: failed ? (textOrNull(response.error) ?? "refused") : null,
+  };
+}
+
+function message(line: Fields): Fields {
+  return isFields(line.message) ? line.message : {};
+}
+
+/** The CLI marks messages that it wrote itself with a model name in angle brackets. */
+function modelOf(from: Fields): string | null {
+  const model = textOrNull(from.model);
+  return model === null || model.startsWith("<") ? null : model;
+}
+
+function usageOf(value: unknown): Usage | null {
+  if (!isFields(value)) return null;
+  const parts = [value.input_tokens, value.cache_creation_input_tokens, value.cache_read_input_tokens];
+  const known = parts.filter((part) => typeof part === "number");
+  const input = known.reduce((sum, part) => sum + part, 0);
+  const output = typeof value.output_tokens === "number" ? value.output_tokens : undefined;
+  return { input: input > 0 ? input : undefined, output };
+}
+
+function blocksOf(content: unknown): Block[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((block: unknown): Block[] => {
+    if (!isFields(block)) return [];
+    if (block.type === "text" && typeof block.text === "string") return [{ type: "text", text: block.text }];
+    if (block.type === "thinking" && typeof block.thinking === "string")
+      return [{ type: "thinking", text: block.thinking }];
+    if (block.type === "tool_use" && typeof block.id === "string")
+      return [{ type: "tool_use", id: block.id, name: textOrNull(block.name) ?? "tool" }];
+    if (block.type === "tool_result" && typeof block.tool_use_id === "string") {
+      const images = Array.isArray(block.content) ? block.content.flatMap(imageOf) : [];
+      return [{ type: "tool_result", id: block.tool_use_id, isError: block.is_error === true, images }];
+    }
+    return imageOf(block).map((image) => ({ type: "image", image }));
+  });
+}
+
+function imageOf(block: unknown): ImageBlock[] {
+  if (!isFields(block) || block.type !== "image" || !isFields(block.source)) return [];
+  const { type, data, media_type: mime } = block.source;
+  return type === "base64" && typeof data === "string" && typeof mime === "string"
+    ? [{ mime, base64: data }]
+    : [];
+}

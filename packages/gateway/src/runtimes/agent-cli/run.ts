@@ -1,0 +1,102 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { RuntimeEvent, TurnOutcome } from "../types.ts";
+import type { Connection } from "./connection.ts";
+import type { AgentLine } from "./protocol.ts";
+import { newTurn, outcomeOf, reduceTurn, type TurnState } from "./turn-state.ts";
+
+/** After an acknowledged interrupt the result takes about 15 ms, 40 ms out of a tool. */
+const INTERRUPT_STEP_MS = 700;
+const INTERRUPT_ATTEMPTS = 2;
+
+/** `lost`: the process gave up its start before it answered; the line has to go to its successor. */
+export type RunEnd = TurnOutcome | "lost";
+
+/** One user line and everything until it is answered. */
+export interface Run {
+  readonly state: TurnState;
+  readonly interrupted: boolean;
+  /** Resolves when it is over for this process. */
+  readonly end: Promise<RunEnd>;
+  /** Resolves as soon as somebody wants it to end. */
+  readonly unwanted: Promise<void>;
+  /** The user line was handed to the process. */
+  sentTo(connection: Connection): void;
+  receive(line: AgentLine): void;
+  /** The process is gone, or cannot be understood any more; `wanted` when the gateway itself ended it. */
+  fail(how?: { error?: string; wanted?: boolean }): void;
+  lose(): void;
+  interrupt(): Promise<void>;
+}
+
+/** @param window context window in tokens, where the gateway knows it better than the program. */
+export function createRun(
+  emit: (event: RuntimeEvent) => void,
+  window: number | undefined,
+  clock: Clock,
+): Run {
+  const end = Promise.withResolvers<RunEnd>();
+  const unwanted = Promise.withResolvers<void>();
+  let state = newTurn();
+  let over = false;
+  let interrupted = false;
+  let connection: Connection | undefined;
+
+  const settle = (how: RunEnd) => {
+    over = true;
+    end.resolve(how);
+  };
+  const overWithin = async (ms: number) => {
+    if (!over) await Promise.race([end.promise, sleep(clock, ms)]);
+    return over;
+  };
+
+  /** Asks over the control channel; false when that leads nowhere. */
+  async function ask({ control }: Connection): Promise<boolean> {
+    for (let attempt = 0; attempt < INTERRUPT_ATTEMPTS && control.supported !== false; attempt++) {
+      const answer = await Promise.race([control.request({ subtype: "interrupt" }), end.promise]);
+      if (over) return true;
+      if (answer === "lost" || !("type" in answer) || answer.type !== "ok") return false;
+      if (await overWithin(INTERRUPT_STEP_MS)) return true;
+    }
+    return false;
+  }
+
+  async function insist({ process }: Connection): Promise<void> {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
+      process.kill(signal);
+      if (await overWithin(INTERRUPT_STEP_MS)) return;
+    }
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    get interrupted() {
+      return interrupted;
+    },
+    end: end.promise,
+    unwanted: unwanted.promise,
+    sentTo(to) {
+      connection = to;
+    },
+    receive(line) {
+      if (over) return;
+      const step = reduceTurn(state, line);
+      state = step.state;
+      for (const event of step.events) emit(event);
+      if (step.result) settle(outcomeOf(state, step.result, { interrupted, window }));
+    },
+    fail({ error, wanted = false } = {}) {
+      const outcome = outcomeOf(state, null, { interrupted: interrupted || wanted, window });
+      settle(error !== undefined && outcome.status === "failed" ? { ...outcome, error } : outcome);
+    },
+    lose: () => settle("lost"),
+    async interrupt() {
+      if (interrupted || over) return;
+      interrupted = true;
+      unwanted.resolve();
+      if (connection && !(await ask(connection))) await insist(connection);
+    },
+  };
+}

@@ -1,0 +1,221 @@
+import type { RuntimeEvent, TurnOutcome } from "../types.ts";
+import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
+import { safeSentence } from "./safe-sentence.ts";
+
+/** What is known of a running turn. Plain data: {@link reduceTurn} returns the next one. */
+export interface TurnState {
+  /** All text so far, as it was emitted. */
+  text: string;
+  /** Text that came in deltas and that no `assistant` line has repeated yet. */
+  unrepeated: string;
+  /** Whether thinking came in deltas that no `assistant` line has repeated yet. */
+  thinkingUnrepeated: boolean;
+  /** Something other than text came after the last text: the next text is a new paragraph. */
+  broken: boolean;
+  tools: ReadonlySet<string>;
+  model: string | undefined;
+  usage: Usage;
+  compacted: boolean;
+  /** The program's own summary, from the message that follows a compaction. */
+  summary: string | null;
+}
+
+export interface TurnStep {
+  state: TurnState;
+  events: readonly RuntimeEvent[];
+  /** Set by the line that ends the turn. */
+  result?: ResultLine;
+}
+
+const NO_EVENTS: readonly RuntimeEvent[] = [];
+
+export function newTurn(): TurnState {
+  return {
+    text: "",
+    unrepeated: "",
+    thinkingUnrepeated: false,
+    broken: false,
+    tools: new Set(),
+    model: undefined,
+    usage: { input: undefined, output: undefined },
+    compacted: false,
+    summary: null,
+  };
+}
+
+/** Advances a turn by one line of the agent program. */
+export function reduceTurn(state: TurnState, line: AgentLine): TurnStep {
+  switch (line.kind) {
+    case "init":
+      return quiet({ ...state, model: line.model ?? state.model });
+    case "message_start":
+      return quiet({
+        ...withUsage(state, line.usage),
+        model: line.model ?? state.model,
+        broken: true,
+        unrepeated: "",
+        thinkingUnrepeated: false,
+      });
+    case "message_delta":
+      return quiet(withUsage(state, line.usage));
+    case "block_start":
+      if (line.block === "tool_use") return toolUse(state, line.id, line.name);
+      return quiet(line.block === "text" ? state : { ...state, broken: true });
+    case "delta":
+      return delta(state, line.of, line.text);
+    case "assistant":
+      return assistant(state, line);
+    case "user":
+      return user(state, line.blocks, line.synthetic);
+    case "compacted":
+      return quiet({ ...state, compacted: true });
+    case "result":
+      return line.queued > 0 && !line.isError ? quiet({ ...state, broken: true }) : result(state, line);
+    default:
+      return quiet(state);
+  }
+}
+
+/** How a turn ended, from its state and its last line; null stands for a process that is gone. */
+export function outcomeOf(
+  state: TurnState,
+  end: ResultLine | null,
+  { interrupted, window }: { interrupted: boolean; window: number | undefined },
+): TurnOutcome {
+  const model = state.model ?? (end ? soleModel(end) : undefined);
+  const percent = contextShare(state.usage, window ?? (end && model ? end.windows[model] : undefined));
+  const about = {
+    ...(model === undefined ? {} : { model }),
+    ...(percent === undefined ? {} : { contextPercent: percent }),
+  };
+  if (interrupted || end?.aborted) return { status: "interrupted", text: state.text, ...about };
+  if (end === null)
+    return { status: "failed", text: state.text, error: "The agent process ended unexpectedly.", ...about };
+  if (end.isError) {
+    const error = safeSentence(end.text || end.errors.join(" "), "The agent reported an error.");
+    return { status: "failed", text: state.text, error, ...about };
+  }
+  const known = end.text.trim() === "" || state.text.trimEnd().endsWith(end.text.trim());
+  return { status: "done", text: known ? state.text : end.text, ...about };
+}
+
+/** Share of the context in use, 0-100 with one decimal. */
+export function contextShare(usage: Usage, window: number | undefined): number | undefined {
+  if (usage.input === undefined || window === undefined || window <= 0) return undefined;
+  const share = ((usage.input + (usage.output ?? 0)) / window) * 100;
+  return Math.min(100, Math.round(share * 10) / 10);
+}
+
+function quiet(state: TurnState): TurnStep {
+  return { state, events: NO_EVENTS };
+}
+
+function withUsage(state: TurnState, usage: Usage | null): TurnState {
+  if (usage === null) return state;
+  // A call's closing line may leave out the input that its opening line gave.
+  return {
+    ...state,
+    usage: { input: usage.input ?? state.usage.input, output: usage.output ?? state.usage.output },
+  };
+}
+
+function delta(state: TurnState, of: "text" | "thinking", text: string): TurnStep {
+  if (text === "") return quiet(state);
+  if (of === "thinking") {
+    return {
+      state: { ...state, thinkingUnrepeated: true, broken: true },
+      events: [{ type: "thinking", text }],
+    };
+  }
+  return say({ ...state, unrepeated: state.unrepeated + text }, text);
+}
+
+/** Adds reply text; after a tool or a thought it starts a new paragraph. */
+function say(state: TurnState, text: string): TurnStep {
+  const added = state.broken && state.text !== "" ? `\n\n${text}` : text;
+  return {
+    state: { ...state, text: state.text + added, broken: false },
+    events: [{ type: "text", text: added }],
+  };
+}
+
+function toolUse(state: TurnState, id: string, name: string): TurnStep {
+  if (id === "" || state.tools.has(id)) return quiet({ ...state, broken: true });
+  return {
+    state: { ...state, broken: true, tools: new Set(state.tools).add(id) },
+    events: [{ type: "tool_use", name, id }],
+  };
+}
+
+function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant" }>): TurnStep {
+  const usage = line.usage?.input === undefined ? null : line.usage;
+  let next: TurnState = { ...withUsage(state, usage), model: line.model ?? state.model };
+  // An API error is told by the result; as text it would be stored as the agent's words.
+  if (line.apiError) return quiet(next);
+  const events: RuntimeEvent[] = [];
+  const take = (step: TurnStep) => {
+    next = step.state;
+    events.push(...step.events);
+  };
+  // What was streamed is repeated here: what is left is text that came in no delta.
+  let repeated = next.unrepeated;
+  for (const block of line.blocks) {
+    switch (block.type) {
+      case "text": {
+        const streamed = repeated !== "";
+        const rest = streamed && block.text.startsWith(repeated) ? block.text.slice(repeated.length) : "";
+        const covered = streamed && repeated.startsWith(block.text);
+        repeated = covered ? repeated.slice(block.text.length) : "";
+        if (!streamed && block.text !== "") take(say(next, block.text));
+        else if (rest !== "") take(say({ ...next, broken: false }, rest));
+        next = { ...next, unrepeated: repeated };
+        break;
+      }
+      case "thinking":
+        if (!next.thinkingUnrepeated && block.text !== "")
+          take({ state: { ...next, broken: true }, events: [{ type: "thinking", text: block.text }] });
+        next = { ...next, thinkingUnrepeated: false };
+        break;
+      case "tool_use":
+        take(toolUse(next, block.id, block.name));
+        break;
+      case "image":
+        take(image(next, block.image));
+        break;
+      case "tool_result":
+        break;
+    }
+  }
+  return { state: next, events };
+}
+
+function user(state: TurnState, blocks: readonly Block[], synthetic: boolean): TurnStep {
+  if (synthetic && state.compacted && state.summary === null) {
+    const summary = blocks.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+    return quiet({ ...state, summary });
+  }
+  const events: RuntimeEvent[] = [];
+  for (const block of blocks) {
+    if (block.type !== "tool_result") continue;
+    events.push({ type: "tool_result", id: block.id, isError: block.isError });
+    for (const one of block.images) events.push(...image(state, one).events);
+  }
+  return events.length === 0 ? quiet(state) : { state: { ...state, broken: true }, events };
+}
+
+function image(state: TurnState, { mime, base64 }: { mime: string; base64: string }): TurnStep {
+  return { state, events: [{ type: "image", mime, data: Buffer.from(base64, "base64") }] };
+}
+
+function result(state: TurnState, line: ResultLine): TurnStep {
+  const seen = state.usage.input === undefined ? withUsage(state, line.usage) : state;
+  // A program that streams nothing says it all here; readers of the stream get it too.
+  const only = !line.isError && !line.aborted && seen.text === "" && line.text !== "";
+  const step: TurnStep = only ? say(seen, line.text) : quiet(seen);
+  return { ...step, result: line };
+}
+
+function soleModel(line: ResultLine): string | undefined {
+  const models = Object.keys(line.windows);
+  return models.length === 1 ? models[0] : undefined;
+}
