@@ -79,6 +79,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     clock,
     version: VERSION,
     places: () => sessions.places(),
+    dbUnits: () => db.units,
   });
   const shares = createShares({ db, paths, config: store, clock, log, keepImage: media.keepImage });
   const sessions = createSessions({
@@ -135,6 +136,8 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     sessions: dashboards,
     config,
     agentExists: (id) => agent(id) !== undefined,
+    publicPath: shares.publicPath,
+    onRequest: monitoring.onRequest,
     clock,
     log,
   });

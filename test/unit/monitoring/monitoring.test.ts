@@ -29,6 +29,7 @@ const make = (places: LivePlace[] = []) => {
     clock: { ...systemClock, now: () => now },
     version: "1.2.3",
     places: () => places,
+    dbUnits: () => 7,
   });
 };
 
@@ -90,7 +91,6 @@ describe("/metrics", () => {
     monitoring.onReader(1);
     monitoring.onReader(1);
     monitoring.onReader(-1);
-    monitoring.onWrite();
     const text = await monitoring.metrics();
     for (const line of [
       'agent_gateway_info{version="1.2.3"} 1',
@@ -104,7 +104,7 @@ describe("/metrics", () => {
       'agent_gateway_live_sessions{agent="a",state="idle"} 1',
       'agent_gateway_live_sessions{agent="a",state="spare"} 1',
       "agent_gateway_sse_readers 1",
-      "agent_gateway_db_writes_total 1",
+      "agent_gateway_db_units_total 7",
     ]) {
       expect(text.split("\n")).toContain(line);
     }

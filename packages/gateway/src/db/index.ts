@@ -45,6 +45,8 @@ export interface Database {
   /** Long work in the writer thread, or in the reader's. See {@link Job}. */
   writerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
   readerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
+  /** Units handed to the writer since the start. */
+  readonly units: number;
   /** Resolves when the writer thread died by itself: nothing can be stored any more. */
   readonly died: Promise<Error>;
   close(): Promise<void>;
@@ -61,6 +63,7 @@ export function openDatabase(file: string, clock: Clock): Database {
   const writer = startWorker(workerEntry("writer"), { file, mode: "write" });
   let reader: WorkerClient | undefined;
   let readerUsers = 0;
+  let units = 0;
   let stopTimer: (() => void) | undefined;
 
   const withReader = async <T>(use: (client: WorkerClient) => Promise<T>): Promise<T> => {
@@ -95,7 +98,13 @@ export function openDatabase(file: string, clock: Clock): Database {
 
   return {
     died: writer.died,
-    write: (...queries) => writer.unit(queries.map(compiled)),
+    get units() {
+      return units;
+    },
+    write(...queries) {
+      units++;
+      return writer.unit(queries.map(compiled));
+    },
     all<T>(query: Compilable<T>) {
       const { sql, params } = compiled(query);
       return reads.all(sql, params) as T[];

@@ -18,6 +18,7 @@ export interface DispatchDeps {
   hosts: HostGuard;
   clock: Clock;
   log: Logger;
+  onRequest?: ((method: string, route: string, status: number, ms: number) => void) | undefined;
 }
 
 /** A raw body of which nothing comes, and the unread rest of a refused one, may hold a connection for so long. */
@@ -28,7 +29,8 @@ const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 type Dispatch = (req: IncomingMessage, res: ServerResponse, requestId: string) => Promise<void>;
 
 /** Takes one request through the checks in the order of contract section 3, to its handler and back. Never rejects. */
-export function createDispatcher({ find, guard, takeToken, hosts, clock, log }: DispatchDeps): Dispatch {
+export function createDispatcher(deps: DispatchDeps): Dispatch {
+  const { find, guard, takeToken, hosts, clock, log, onRequest } = deps;
   const fail = (req: IncomingMessage, res: ServerResponse, requestId: string, error: unknown) => {
     const shown = toGatewayError(error);
     if (shown.status >= 500 && !(error instanceof GatewayError && shown.code !== "INTERNAL")) {
@@ -40,8 +42,9 @@ export function createDispatcher({ find, guard, takeToken, hosts, clock, log }: 
 
   return async (req, res, requestId) => {
     let route: CompiledRoute | undefined;
+    const method = req.method as string;
+    const started = performance.now();
     try {
-      const method = req.method as string;
       hosts.check(req, !SAFE.has(method));
       const match = find(method, req.url as string);
       route = match.route;
@@ -64,6 +67,7 @@ export function createDispatcher({ find, guard, takeToken, hosts, clock, log }: 
         fail(req, res, requestId, failure);
       }
     }
+    onRequest?.(method, route?.decl.path ?? "unknown", res.statusCode, performance.now() - started);
   };
 }
 

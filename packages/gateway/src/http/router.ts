@@ -25,9 +25,13 @@ const HAS_LEVEL = new Set(["key", "write", "admin"]);
 /**
  * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is answered as `GET` is, except
  * on event streams, whose end it would wait for.
+ * @param publicPath path of the public URL (`/gateway`), below which share links are reached too
  * @throws GatewayError from the returned function: `NOT_FOUND`, `METHOD_NOT_ALLOWED` with `Allow`, `INVALID_REQUEST`
  */
-export function createRouter(endpoints: readonly Endpoint[]): (method: string, url: string) => Match {
+export function createRouter(
+  endpoints: readonly Endpoint[],
+  publicPath?: string,
+): (method: string, url: string) => Match {
   const finder = createFinder({ maxParamLength: MAX_PARAM_CHARS, querystringParser: () => ({}) });
   for (const endpoint of endpoints) {
     const { method, path, auth } = endpoint.decl;
@@ -51,9 +55,12 @@ export function createRouter(endpoints: readonly Endpoint[]): (method: string, u
     return new GatewayError("METHOD_NOT_ALLOWED", undefined, { headers: { allow: allowed.join(", ") } });
   };
 
+  const publicShares = publicPath && `${publicPath}/shared/`;
+
   return (method, url) => {
     const mark = url.indexOf("?");
-    const path = mark < 0 ? url : url.slice(0, mark);
+    const asked = mark < 0 ? url : url.slice(0, mark);
+    const path = publicShares && asked.startsWith(publicShares) ? asked.slice(publicPath.length) : asked;
     checkPath(path);
     const head = method === "HEAD";
     const found = find((head ? "GET" : method) as Method, path);

@@ -23,6 +23,10 @@ export interface HttpServerDeps {
   config: () => Config;
   /** True when an agent of this id is configured and loaded. */
   agentExists: (agentId: string) => boolean;
+  /** Path of the public URL (`/gateway`), below which share links are reached too. */
+  publicPath?: string | undefined;
+  /** Called when a request is answered, with the declared path (`unknown` where there is none) and milliseconds. */
+  onRequest?: (method: string, route: string, status: number, ms: number) => void;
   clock: Clock;
   log: Logger;
 }
@@ -44,12 +48,13 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let closing = false;
   const hosts = createHostGuard(config, () => bound);
   const dispatch = createDispatcher({
-    find: createRouter(deps.endpoints),
+    find: createRouter(deps.endpoints, deps.publicPath),
     guard: createGuard({ ...deps, onLoopback: () => isLoopbackHost(bound) }),
     takeToken: createRateLimiter(config, clock),
     hosts,
     clock,
     log,
+    onRequest: deps.onRequest,
   });
 
   const onRequest = (req: IncomingMessage, res: ServerResponse) => {

@@ -38,16 +38,17 @@ export function createCounter(name: string, help: string, labelNames: Labels = [
   };
 }
 
-/** A value that is read when somebody asks. */
+/** A value that is read when somebody asks; `counter` when it only grows. */
 export function createGauge(
   name: string,
   help: string,
   labelNames: Labels,
   read: () => Iterable<readonly [labels: Labels, value: number]>,
+  type: "gauge" | "counter" = "gauge",
 ): Family {
   return {
     render: () =>
-      head(name, help, "gauge") +
+      head(name, help, type) +
       [...read()].map(([labels, value]) => sample(name, labelNames, labels, value)).join(""),
   };
 }

@@ -23,6 +23,8 @@ export interface MonitoringDeps {
   version: string;
   /** Every live session, spares among them. */
   places(): Iterable<LivePlace>;
+  /** Units handed to the database's writer since the start. */
+  dbUnits(): number;
 }
 
 /** Seconds. */
@@ -30,7 +32,7 @@ const TURN_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const REQUEST_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 
 /** What the gateway counts since its start, and what it says of itself. */
-export function createMonitoring({ config, clock, version, places }: MonitoringDeps) {
+export function createMonitoring({ config, clock, version, places, dbUnits }: MonitoringDeps) {
   const startedAt = clock.now();
   let readers = 0;
   const received = createCounter("agent_gateway_messages_received_total", "Messages that came in.", [
@@ -55,7 +57,13 @@ export function createMonitoring({ config, clock, version, places }: MonitoringD
     ["method", "route"],
     REQUEST_BOUNDS,
   );
-  const writes = createCounter("agent_gateway_db_writes_total", "Units handed to the database's writer.");
+  const writes = createGauge(
+    "agent_gateway_db_units_total",
+    "Units handed to the database's writer.",
+    [],
+    () => [[[], dbUnits()]],
+    "counter",
+  );
   const sessions = createGauge(
     "agent_gateway_live_sessions",
     "Sessions with a process.",
@@ -117,8 +125,6 @@ export function createMonitoring({ config, clock, version, places }: MonitoringD
       requests.add(1, method, route, String(status));
       requestSeconds.observe(ms / 1000, method, route);
     },
-    /** A unit was handed to the database's writer. */
-    onWrite: () => writes.add(1),
 
     /** Body of `/status`. Messages are counted since the start. */
     status() {
