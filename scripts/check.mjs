@@ -26,11 +26,11 @@ function tool(name, args, inspect = () => undefined) {
 }
 
 tool("format and lint", [module("@biomejs/biome/bin/biome"), "ci", "--colors=off", "."]);
-tool("types", [module("typescript/bin/tsc"), "-p", "."]);
+tool("types", [module("typescript-native/bin/tsc"), "-p", "."]);
 tool(
   "import rules",
   [
-    module("dependency-cruiser/bin/dependency-cruise.mjs"),
+    module("dependency-cruiser/bin/dependency-cruiser.mjs"),
     "--config",
     ".dependency-cruiser.json",
     "packages/contract/src",

@@ -1,5 +1,5 @@
 import { GatewayError, type ReplyOf, routes } from "@agent-gateway/contract";
-import { hasLevel } from "../../auth/principal.ts";
+import { hasLevel } from "../../auth/index.ts";
 import type { Config } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { sleep } from "../../lib/clock.ts";
