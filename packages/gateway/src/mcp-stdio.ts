@@ -1,0 +1,17 @@
+/**
+ * A tool server for agent programs that start theirs by themselves: passes the Model Context Protocol between its own
+ * stdin and stdout and the gateway that offers the tools. Needs nothing but Node.js.
+ */
+import { connect } from "node:net";
+
+const { AGENT_GATEWAY_TOOLS_SOCKET: path, AGENT_GATEWAY_TOOLS_TOKEN: token } = process.env;
+if (!path || !token) {
+  process.stderr.write("This program is started by an agent that the gateway runs.\n");
+  process.exit(2);
+}
+
+const socket = connect(path);
+socket.on("error", () => process.exit(1));
+socket.on("close", () => process.exit(0));
+socket.write(`${token}\n`);
+process.stdin.pipe(socket).pipe(process.stdout);

@@ -1,0 +1,87 @@
+import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { contextShare } from "../agent-cli/turn-state.ts";
+
+/** How the agent lets its model be chosen: an option of the session, or the older request of its own. */
+export interface ModelSwitch {
+  /** Id of the option; null for `session/set_model`. */
+  configId: string | null;
+  current: string | null;
+}
+
+/** What the agent has told about its session, apart from turns. */
+export interface SessionFacts {
+  /** Share of the context in use, 0-100. */
+  percent: number | undefined;
+  /** Model of the last answer. */
+  answeredBy: string | undefined;
+  /** Names of the agent's slash commands; undefined until it has told them. */
+  commands: readonly string[] | undefined;
+  modelSwitch: ModelSwitch | null;
+}
+
+export const NO_FACTS: SessionFacts = {
+  percent: undefined,
+  answeredBy: undefined,
+  commands: undefined,
+  modelSwitch: null,
+};
+
+/** Values that leave the choice to the agent and name no model. */
+const NO_MODEL = /^(?:default|auto)$/i;
+
+/** Facts after `session/new`, `session/load` or `session/set_config_option` has answered. */
+export function factsFromResult(facts: SessionFacts, result: Fields): SessionFacts {
+  return {
+    ...facts,
+    modelSwitch: optionSwitch(result.configOptions) ?? modelsSwitch(result.models) ?? facts.modelSwitch,
+  };
+}
+
+/** Facts after a `session/update`. */
+export function factsFromUpdate(facts: SessionFacts, update: Fields): SessionFacts {
+  switch (update.sessionUpdate) {
+    case "usage_update": {
+      const { used, size } = update;
+      const known = typeof used === "number" && typeof size === "number";
+      const percent = known ? contextShare({ input: used, output: undefined }, size) : undefined;
+      // claude-agent-acp names the model of the call that the usage is about.
+      const model = isFields(update._meta) ? textOrNull(update._meta["_claude/model"]) : null;
+      return { ...facts, percent: percent ?? facts.percent, answeredBy: model ?? facts.answeredBy };
+    }
+    case "available_commands_update": {
+      const commands = Array.isArray(update.availableCommands)
+        ? update.availableCommands.filter(isFields)
+        : [];
+      return { ...facts, commands: commands.map((command) => textOrNull(command.name) ?? "") };
+    }
+    case "config_option_update":
+      return { ...facts, modelSwitch: optionSwitch(update.configOptions) ?? facts.modelSwitch };
+    default:
+      return facts;
+  }
+}
+
+/** The model that answers, where the agent names it. */
+export function modelOf({ answeredBy, modelSwitch }: SessionFacts): string | undefined {
+  const chosen = modelSwitch?.current ?? undefined;
+  return answeredBy ?? (chosen !== undefined && !NO_MODEL.test(chosen) ? chosen : undefined);
+}
+
+/** The facts once the model was switched; what answered before says nothing of it. */
+export function withModel(facts: SessionFacts, model: string): SessionFacts {
+  const modelSwitch = facts.modelSwitch && { ...facts.modelSwitch, current: model };
+  return { ...facts, modelSwitch, answeredBy: undefined };
+}
+
+function optionSwitch(configOptions: unknown): ModelSwitch | null {
+  if (!Array.isArray(configOptions)) return null;
+  const options = configOptions.filter(isFields);
+  const option =
+    options.find(({ id }) => id === "model") ?? options.find(({ category }) => category === "model");
+  if (typeof option?.id !== "string" || option.type === "boolean") return null;
+  return { configId: option.id, current: textOrNull(option.currentValue) };
+}
+
+function modelsSwitch(models: unknown): ModelSwitch | null {
+  return isFields(models) ? { configId: null, current: textOrNull(models.currentModelId) } : null;
+}

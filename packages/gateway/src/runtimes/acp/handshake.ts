@@ -1,0 +1,93 @@
+import type { Logger } from "../../lib/logger.ts";
+import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import type { OpenOptions } from "../types.ts";
+import { describeFailure } from "./failure.ts";
+import type { RpcAnswer, RpcPeer } from "./json-rpc.ts";
+
+const PROTOCOL_VERSION = 1;
+const INITIALIZE_MS = 30_000;
+/** An agent may start further programs for a session, on a machine that is busy starting others. */
+const SESSION_MS = 60_000;
+
+/** What the agent can do, from its answer to `initialize`. */
+export interface AgentTraits {
+  images: boolean;
+  loadSession: boolean;
+  /** Takes up a session without repeating it. */
+  resumeSession: boolean;
+}
+
+export interface AgentSession {
+  id: string;
+  resumed: boolean;
+  /** The answer that opened it: how models are chosen, among others. */
+  result: Fields;
+}
+
+/** @throws Error with one sentence when the agent does not answer, or not in this protocol. */
+export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits> {
+  const answer = await rpc.request(
+    "initialize",
+    {
+      protocolVersion: PROTOCOL_VERSION,
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      clientInfo: { name: "agent-gateway", title: "Agent Gateway", version: "1.0.0" },
+    },
+    { timeoutMs: INITIALIZE_MS },
+  );
+  const result = resultOf(answer, INITIALIZE_MS);
+  if (result.protocolVersion !== PROTOCOL_VERSION) {
+    throw new Error(`The agent does not speak version ${PROTOCOL_VERSION} of the Agent Client Protocol.`);
+  }
+  const info = isFields(result.agentInfo) ? result.agentInfo : {};
+  log.info({ agentName: info.name, version: info.version }, "agent program is ready");
+  const can = section(result, "agentCapabilities");
+  return {
+    images: section(can, "promptCapabilities").image === true,
+    loadSession: can.loadSession === true,
+    resumeSession: isFields(section(can, "sessionCapabilities").resume),
+  };
+}
+
+/**
+ * Takes up the conversation that `resume` names, or starts a new one when there is none or the agent does not know it.
+ * @throws Error with one sentence when the agent opens none.
+ */
+export async function openSession(
+  rpc: RpcPeer,
+  traits: AgentTraits,
+  { cwd, resume, log }: Pick<OpenOptions, "cwd" | "resume" | "log">,
+  mcpServers: readonly Fields[],
+): Promise<AgentSession> {
+  const method = traits.loadSession ? "session/load" : traits.resumeSession ? "session/resume" : null;
+  if (resume !== undefined && method !== null) {
+    const answer = await rpc.request(
+      method,
+      { sessionId: resume, cwd, mcpServers },
+      { timeoutMs: SESSION_MS },
+    );
+    if (answer.type !== "error") {
+      return { id: resume, resumed: true, result: resultOf(answer, SESSION_MS) };
+    }
+    log.info({ code: answer.code }, "the conversation could not be taken up; starting a new one");
+  }
+  const answer = await rpc.request("session/new", { cwd, mcpServers }, { timeoutMs: SESSION_MS });
+  const result = resultOf(answer, SESSION_MS);
+  const id = textOrNull(result.sessionId);
+  if (id === null) throw new Error("The agent opened no session.");
+  return { id, resumed: false, result };
+}
+
+function resultOf(answer: RpcAnswer, waitedMs: number): Fields {
+  if (answer.type === "result") return answer.value;
+  throw new Error(
+    answer.type === "closed"
+      ? "The agent program ended before it was ready."
+      : describeFailure(answer, waitedMs),
+  );
+}
+
+function section(from: Fields, name: string): Fields {
+  const value = from[name];
+  return isFields(value) ? value : {};
+}

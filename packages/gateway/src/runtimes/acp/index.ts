@@ -1,0 +1,25 @@
+import type { Reaper } from "../../lib/reaper.ts";
+import type { Runtime } from "../types.ts";
+import { openAcpSession } from "./session.ts";
+
+export interface AcpOptions {
+  /** Program and first arguments: the agent's `command`. */
+  command: readonly string[];
+  /** The agent's `args`: appended. */
+  args: readonly string[];
+  /** The gateway's environment; an allow-list of it goes to the program. */
+  hostEnv: Readonly<Record<string, string | undefined>>;
+  reaper?: Reaper | undefined;
+}
+
+/**
+ * Runs agents by any program that speaks the Agent Client Protocol, version 1, over its pipes
+ * (https://agentclientprotocol.com): one process per session.
+ *
+ * @example
+ * const runtime = createAcpRuntime({ command: ["codex-acp"], args: [], hostEnv: process.env, reaper });
+ * const session = await runtime.open(options);
+ */
+export function createAcpRuntime(options: AcpOptions): Runtime {
+  return { type: "acp", open: (session) => openAcpSession(options, session) };
+}

@@ -1,0 +1,47 @@
+import { createLineSplitter } from "../../lib/jsonl.ts";
+import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
+import { childEnvironment } from "../../lib/shared-env.ts";
+import type { OpenOptions } from "../types.ts";
+import type { AcpOptions } from "./index.ts";
+import { createRpcPeer, type RpcOptions, type RpcPeer } from "./json-rpc.ts";
+
+/** An agent's process and the connection over its pipes. */
+export interface Link {
+  readonly process: ManagedProcess;
+  readonly rpc: RpcPeer;
+}
+
+/**
+ * Starts the agent program. Its end ends the connection.
+ * @throws Error with one sentence when it cannot be started.
+ */
+export async function openLink(
+  { command, args, hostEnv, reaper }: AcpOptions,
+  { cwd, env, log, clock }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock">,
+  handlers: Pick<RpcOptions, "onRequest" | "onNotification">,
+): Promise<Link> {
+  const rpc = createRpcPeer({ ...handlers, clock, write: (line) => void agent?.write(line) });
+  const lines = createLineSplitter(rpc.receive, {
+    onOverflow() {
+      log.error({}, "the agent wrote a line that is too long");
+      agent?.kill("SIGKILL");
+    },
+  });
+  // Which provider an agent uses is its own business.
+  const families = ["anthropic", "openai", "google"] as const;
+  let agent: ManagedProcess | undefined;
+  agent = await spawnProcess({
+    command: [...command, ...args],
+    cwd,
+    env: childEnvironment(hostEnv, env, { families }),
+    log,
+    clock,
+    reaper,
+    onStdout: lines.push,
+  });
+  void agent.exited.then(() => {
+    lines.end();
+    rpc.end();
+  });
+  return { process: agent, rpc };
+}

@@ -1,0 +1,56 @@
+import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { GATEWAY_SERVER } from "../agent-cli/tool-server.ts";
+
+export interface PermissionRules {
+  /** Tools of the agent program: all, none, or these; the gateway's own are always allowed. */
+  allowTools: boolean | readonly string[];
+  /** Names of the gateway's own tools. */
+  ownTools: readonly string[];
+}
+
+const ALLOW = ["allow_once", "allow_always"] as const;
+const REJECT = ["reject_once", "reject_always"] as const;
+
+/**
+ * Answers `session/request_permission`. A tool goes by its programmatic name, or by its kind (`read`, `execute`, …)
+ * where the agent gives no name; never by its title, which the model can choose.
+ *
+ * @param known name of a tool call that was announced before, by its id.
+ * @param cancelled the turn is being interrupted, which takes back every question.
+ */
+export function answerPermission(
+  params: Fields,
+  rules: PermissionRules,
+  known: (toolCallId: string) => string | undefined,
+  cancelled: boolean,
+): Fields {
+  const call = isFields(params.toolCall) ? params.toolCall : {};
+  const name = toolName(call) ?? known(textOrNull(call.toolCallId) ?? "") ?? textOrNull(call.kind);
+  const options = Array.isArray(params.options) ? params.options.filter(isFields) : [];
+  const wanted = isAllowed(name, rules) ? ALLOW : REJECT;
+  const option = wanted.map((kind) => options.find((one) => one.kind === kind)).find((one) => one);
+  return {
+    outcome:
+      cancelled || typeof option?.optionId !== "string"
+        ? { outcome: "cancelled" }
+        : { outcome: "selected", optionId: option.optionId },
+  };
+}
+
+/** The tool's programmatic name; agents older than the field put it into their own `_meta`. */
+export function toolName(call: Fields): string | null {
+  const meta = isFields(call._meta) && isFields(call._meta.claudeCode) ? call._meta.claudeCode : {};
+  return textOrNull(call.name) ?? textOrNull(meta.toolName);
+}
+
+function isAllowed(name: string | null, { allowTools, ownTools }: PermissionRules): boolean {
+  if (allowTools === true) return true;
+  if (name === null) return false;
+  return isOwn(name, ownTools) || (Array.isArray(allowTools) && allowTools.includes(name));
+}
+
+/** Agents join a server's name and its tool's in ways of their own: `mcp__gateway__x`, `gateway_x`, `gateway/x`. */
+function isOwn(name: string, ownTools: readonly string[]): boolean {
+  const [, tool] = new RegExp(`^(?:mcp__)?${GATEWAY_SERVER}(?:__|[_./:-])(.+)$`).exec(name) ?? [];
+  return tool !== undefined && ownTools.includes(tool);
+}

@@ -1,0 +1,97 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Fields } from "../agent-cli/protocol.ts";
+import type { RuntimeEvent, TurnOutcome } from "../types.ts";
+import { describeFailure } from "./failure.ts";
+import type { RpcAnswer } from "./json-rpc.ts";
+import type { Link } from "./link.ts";
+import { createTurnReader, type TurnReader } from "./turn-reader.ts";
+
+/** After a cancellation the agents that were tried answer within 0.2 s; together the steps stay within 5 s. */
+const CANCEL_MS = 3000;
+const TERMINATE_MS = 1200;
+
+/** One prompt and everything until it is answered. */
+export interface Run {
+  readonly reader: TurnReader;
+  readonly interrupted: boolean;
+  /** Whether the agent now holds what the prompt said. */
+  readonly heard: boolean;
+  /** Sends the prompt and waits for its end. */
+  prompt(blocks: Promise<readonly Fields[]>): Promise<TurnOutcome>;
+  /** Asks the agent to stop, and ends its process when it does not. */
+  interrupt(): Promise<void>;
+}
+
+export interface RunOptions {
+  link: Link;
+  sessionId: string;
+  emit(event: RuntimeEvent): void;
+  clock: Clock;
+}
+
+export function createRun({ link, sessionId, emit, clock }: RunOptions): Run {
+  const { rpc, process } = link;
+  const reader = createTurnReader(emit);
+  const stop = Promise.withResolvers<"interrupted">();
+  const over = Promise.withResolvers<"over">();
+  let interrupted = false;
+  let sent = false;
+  let heard = false;
+
+  const overWithin = async (ms: number) => (await Promise.race([over.promise, sleep(clock, ms)])) === "over";
+
+  async function send(blocks: Promise<readonly Fields[]>): Promise<TurnOutcome> {
+    const prompt = await Promise.race([stop.promise, blocks.catch(() => null)]);
+    if (prompt === "interrupted" || interrupted) return { status: "interrupted", text: "" };
+    if (prompt === null)
+      return { status: "failed", text: "", error: "A file of the message could not be read." };
+    sent = true;
+    const answer = await rpc.request("session/prompt", { sessionId, prompt });
+    heard = answer.type === "result" && answer.value.stopReason !== "refusal";
+    return outcomeOf(answer, reader.text, interrupted);
+  }
+
+  return {
+    reader,
+    get interrupted() {
+      return interrupted;
+    },
+    get heard() {
+      return heard;
+    },
+    async prompt(blocks) {
+      try {
+        return await send(blocks);
+      } finally {
+        over.resolve("over");
+      }
+    },
+    async interrupt() {
+      if (interrupted) return void (await over.promise);
+      interrupted = true;
+      stop.resolve("interrupted");
+      if (sent) {
+        rpc.notify("session/cancel", { sessionId });
+        if (await overWithin(CANCEL_MS)) return;
+        process.kill("SIGTERM");
+        if (await overWithin(TERMINATE_MS)) return;
+        process.kill("SIGKILL");
+      }
+      await over.promise;
+    },
+  };
+}
+
+function outcomeOf(answer: RpcAnswer, text: string, interrupted: boolean): TurnOutcome {
+  if (interrupted) return { status: "interrupted", text };
+  if (answer.type !== "result") return { status: "failed", text, error: describeFailure(answer) };
+  switch (answer.value.stopReason) {
+    case "cancelled":
+      return { status: "interrupted", text };
+    case "refusal":
+      if (text === "") return { status: "failed", text, error: "The agent declined to answer." };
+      return { status: "done", text };
+    default:
+      return { status: "done", text };
+  }
+}

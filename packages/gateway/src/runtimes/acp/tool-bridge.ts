@@ -1,0 +1,155 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { toolServerEntry } from "../../lib/entry.ts";
+import { createLineSplitter } from "../../lib/jsonl.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { type Fields, isFields } from "../agent-cli/protocol.ts";
+import { createToolServer, GATEWAY_SERVER, type ToolServer } from "../agent-cli/tool-server.ts";
+import type { GatewayTool } from "../types.ts";
+
+/** Longest path of a socket: unix(7) gives 107 characters, macOS 103. */
+const MAX_PATH = 100;
+/** Longest message of an agent to a tool, in bytes. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+const PREFIX = "agent-gateway-tools-";
+
+export interface ToolBridge {
+  /** Entry of `mcpServers`: the program that the agent starts for its tools. */
+  readonly server: Fields;
+  close(): Promise<void>;
+}
+
+/**
+ * Offers the gateway's tools to a program that starts its tool servers by itself: it starts `mcp-stdio`, which comes
+ * back over a socket of this session alone and proves itself by a token of this process alone. Both end with `close`.
+ * @param sessionDir folder for the socket; a short one in the system's temp folder takes its place when it is too deep.
+ */
+export async function openToolBridge({
+  tools,
+  sessionDir,
+  log,
+}: {
+  tools: readonly GatewayTool[];
+  sessionDir: string;
+  log: Logger;
+}): Promise<ToolBridge> {
+  const token = randomBytes(32).toString("hex");
+  const place = await placeFor(sessionDir);
+  const answer = createToolServer(tools);
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.on("error", () => {});
+    serve(socket, token, answer);
+  });
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((done) => server.close(done));
+    await place
+      .remove()
+      .catch((error: unknown) => log.warn({ err: error }, "a tool socket could not be removed"));
+  };
+  try {
+    await listen(server, place.path);
+  } catch (error) {
+    await close();
+    log.error({ err: error }, "the tool socket could not be opened");
+    throw new Error("The gateway's tools could not be offered to the agent.", { cause: error });
+  }
+  return {
+    server: {
+      name: GATEWAY_SERVER,
+      command: process.execPath,
+      args: [fileURLToPath(toolServerEntry())],
+      env: [
+        { name: "AGENT_GATEWAY_TOOLS_SOCKET", value: place.path },
+        { name: "AGENT_GATEWAY_TOOLS_TOKEN", value: token },
+      ],
+    },
+    close,
+  };
+}
+
+/** First line: the token. Then JSON-RPC messages, one a line, each way. */
+function serve(socket: Socket, token: string, answer: ToolServer): void {
+  let proven = false;
+  const receive = async (line: string) => {
+    if (!proven) {
+      proven = sameToken(line, token);
+      if (!proven) socket.destroy();
+      return;
+    }
+    const message = parse(line);
+    // Without an id it is a notification, without a method the answer to a question that was never asked.
+    if (message?.id === undefined || message.method === undefined) return;
+    const reply = await answer(message);
+    if (socket.writable) socket.write(`${JSON.stringify(reply)}\n`);
+  };
+  const lines = createLineSplitter((line) => void receive(line), {
+    maxBytes: MAX_MESSAGE_BYTES,
+    onOverflow: () => socket.destroy(),
+  });
+  socket.on("data", lines.push);
+}
+
+function sameToken(given: string, token: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(token)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function parse(line: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isFields(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+async function listen(server: Server, path: string): Promise<void> {
+  server.listen(path);
+  await once(server, "listening");
+  await chmod(path, 0o600);
+  server.on("error", () => {});
+}
+
+/** Where the socket goes: named by this process, so that what an earlier one left behind is known and removed. */
+async function placeFor(sessionDir: string): Promise<{ path: string; remove(): Promise<void> }> {
+  const name = `${PREFIX}${process.pid}-${randomBytes(3).toString("hex")}`;
+  const path = join(sessionDir, name);
+  if (path.length <= MAX_PATH) {
+    await removeLeftovers(sessionDir);
+    return { path, remove: () => rm(path, { force: true }) };
+  }
+  await removeLeftovers(tmpdir());
+  const dir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  return { path: join(dir, "socket"), remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+/** Removes the sockets of gateways that were killed. What belongs to somebody else stays. */
+async function removeLeftovers(dir: string): Promise<void> {
+  const names = await readdir(dir).catch(() => []);
+  await Promise.all(
+    names.map(async (name) => {
+      const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN;
+      if (!Number.isNaN(pid) && !isRunning(pid)) {
+        await rm(join(dir, name), { recursive: true, force: true }).catch(() => {});
+      }
+    }),
+  );
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
