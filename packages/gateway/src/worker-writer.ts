@@ -1,4 +1,4 @@
 import { serveConnection } from "./db/worker-loop.ts";
-import { writerIdle, writerJobs } from "./history/jobs.ts";
+import { writerIdle, writerJobs, writerSetup } from "./history/jobs.ts";
 
-serveConnection({ jobs: writerJobs, idle: writerIdle });
+serveConnection({ jobs: writerJobs, idle: writerIdle, setup: writerSetup });

@@ -176,6 +176,19 @@ describe("search", () => {
     });
   });
 
+  it("the index is built anew when the runtime's Unicode version changed, and finds the same meanwhile", async () => {
+    store = openStore();
+    await fill(900, true);
+    await store.indexed();
+    await store.db.write({ sql: "UPDATE meta SET value = '1.0' WHERE key = 'search_unicode'", params: [] });
+    await store.close(true);
+    store = openStore({ home: store.home });
+    for (const q of ["a", "日本", "AND"]) await check(q, 20, 0);
+    await store.indexed();
+    for (const q of ["a", "日本", "AND"]) await check(q, 20, 0);
+    await store.close();
+  });
+
   it("a chat or session that does not exist has nothing", async () => {
     const empty = openStore();
     const page = await empty.history.search({ agentId: "a", chatId: "none", q: "x", limit: 1, offset: 0 });

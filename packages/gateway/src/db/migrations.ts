@@ -37,9 +37,9 @@ const MIGRATIONS: readonly string[] = [
      id TEXT PRIMARY KEY, token_hash TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, session TEXT NOT NULL,
      path TEXT NOT NULL, expires_at INTEGER NOT NULL, created_at INTEGER NOT NULL) WITHOUT ROWID;
    CREATE VIRTUAL TABLE search_text USING fts5 (
-     chat, content, tokenize = 'trigram case_sensitive 1', content = '', contentless_delete = 1);
+     chat, content, tokenize = 'trigram case_sensitive 1', content = '', columnsize = 0);
    CREATE VIRTUAL TABLE search_grams USING fts5 (
-     grams, tokenize = "ascii tokenchars '_'", content = '', contentless_delete = 1, detail = none);
+     grams, tokenize = "ascii tokenchars '_'", content = '', columnsize = 0, detail = none);
    INSERT INTO search_text (search_text, rank) VALUES ('hashsize', 4194304);
    INSERT INTO search_grams (search_grams, rank) VALUES ('hashsize', 4194304);
    INSERT INTO meta (key, value) VALUES ('search_upto', '0');`,

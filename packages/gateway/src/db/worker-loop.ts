@@ -11,10 +11,16 @@ export type IdleTask = (db: Connection) => boolean;
  * Serves one connection from inside a worker thread: units with group commit, queries, and named jobs.
  * `idle` runs in slices while nothing else waits (the search indexer does its work there).
  */
-export function serveConnection(options: { jobs: Record<string, Job<never>>; idle?: IdleTask }): void {
+export function serveConnection(options: {
+  jobs: Record<string, Job<never>>;
+  idle?: IdleTask;
+  /** Called once with the new connection: to define its SQL functions. */
+  setup?: (db: Connection) => void;
+}): void {
   const port = parentPort!;
   const { file, mode } = workerData as { file: string; mode: "read" | "write" };
   const db = openConnection(file, mode);
+  options.setup?.(db);
   const aborts = new Map<number, AbortController>();
   const slices: Array<() => void> = [];
   let scheduled = false;

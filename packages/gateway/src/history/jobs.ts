@@ -6,11 +6,12 @@ import { type PageQuery, readPage } from "./paging.ts";
 import type { Read } from "./records.ts";
 import { emptySession, pruneTurns, removeOlder } from "./removal.ts";
 import { type SearchQuery, search } from "./search.ts";
-import { indexStep } from "./search-index.ts";
+import { indexStep, prepareSearch } from "./search-index.ts";
 
 /** Jobs of the writer thread, and what it does when nobody waits. */
 export const writerJobs: Record<string, Job<never>> = { storeImport, emptySession, removeOlder, pruneTurns };
 export const writerIdle: IdleTask = indexStep;
+export const writerSetup = prepareSearch;
 
 /** Jobs of the reader thread. */
 export const readerJobs: Record<string, Job<never>> = {

@@ -1,11 +1,5 @@
 import type { Connection, JobContext, Statement } from "../db/index.ts";
-
-/** Tables with a row a message, and the column that names it. A row that is not there is no error. */
-const DERIVED = [
-  ["search_text", "rowid"],
-  ["search_grams", "rowid"],
-  ["message_media", "message"],
-] as const;
+import { unindexStatements } from "./search-index.ts";
 
 /** Messages removed in one slice: about 10 ms of work. */
 const SLICE_ROWS = 250;
@@ -13,10 +7,11 @@ const SLICE_ROWS = 250;
 /** Statements, for one unit, that remove all messages of a session with their place in search and all counters. */
 export function clearStatements(session: number): Statement[] {
   return [
-    ...DERIVED.map(([table, column]) => ({
-      sql: `DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM messages WHERE session = ?)`,
+    ...unindexStatements("session = ?", [session]),
+    {
+      sql: "DELETE FROM message_media WHERE message IN (SELECT id FROM messages WHERE session = ?)",
       params: [session],
-    })),
+    },
     {
       sql: `UPDATE chats SET message_count = max(0, message_count - (SELECT count(*) FROM messages WHERE session = ?))
             WHERE id = (SELECT chat FROM sessions WHERE id = ?)`,
@@ -40,7 +35,8 @@ function removeMessages(db: Connection, chat: number, ids: readonly number[]): v
     `SELECT session, count(*) AS n FROM messages WHERE id IN ${among} GROUP BY session`,
     [list],
   ) as Array<{ session: number; n: number }>;
-  for (const [table, column] of DERIVED) db.run(`DELETE FROM ${table} WHERE ${column} IN ${among}`, [list]);
+  for (const { sql, params } of unindexStatements(`id IN ${among}`, [list])) db.run(sql, params);
+  db.run(`DELETE FROM message_media WHERE message IN ${among}`, [list]);
   db.run(`DELETE FROM messages WHERE id IN ${among}`, [list]);
   db.run("UPDATE chats SET message_count = max(0, message_count - ?) WHERE id = ?", [ids.length, chat]);
   for (const { session, n } of sessions) {

@@ -24,14 +24,17 @@ interface Hit {
 interface Match {
   table: "search_text" | "search_grams";
   expression: string;
+  needle: string;
 }
 interface Scope {
   chat: number;
   session: number | undefined;
 }
 
-/** From this many hits on, walking the chat from its newest message meets a page of hits sooner than sorting them. */
-const WALK_FROM = 5000;
+/** Up to this many hits are sorted by time; of more, the newest are met sooner by walking the chat backwards. */
+const MAX_SORTED = 5000;
+/** Messages that such a walk looks at before it gives up. */
+const MAX_WALKED = 20_000;
 
 /**
  * Messages that contain `q`, the newest first, with their exact number. Must run inside one transaction: the index
@@ -64,12 +67,13 @@ function matchOf(db: Connection, chat: number, needle: string): Match {
   const alone = ends?.low === chat && ends.high === chat;
   if (points.length < 3) {
     const gram = `"${gramOf(points)}"`;
-    return { table: "search_grams", expression: alone ? gram : `"${chatGram(chat)}" AND ${gram}` };
+    return { table: "search_grams", expression: alone ? gram : `"${chatGram(chat)}" AND ${gram}`, needle };
   }
   const phrase = `content : "${needle.replaceAll('"', '""')}"`;
   return {
     table: "search_text",
     expression: alone ? phrase : `chat : "${chatTrigram(chat)}" AND ${phrase}`,
+    needle,
   };
 }
 
@@ -107,19 +111,39 @@ function newestIndexed(
       [...params, ...page],
     ) as unknown as Hit[];
   }
-  if (total < WALK_FROM) {
+  if (total <= MAX_SORTED) {
     return db.all(
       `SELECT m.id, m.ts FROM ${table} CROSS JOIN messages m ON m.id = ${table}.rowid WHERE ${where}
        ORDER BY m.ts DESC, m.id DESC LIMIT ? OFFSET ?`,
       [...params, ...page],
     ) as unknown as Hit[];
   }
+  const walked = walk(db, match.needle, scope, offset + limit)?.slice(offset);
+  if (walked) return walked;
   return db.all(
     `SELECT m.id, m.ts FROM messages m INDEXED BY messages_chat
      WHERE m.chat = ? AND m.id IN (SELECT rowid FROM ${table} WHERE ${where})
      ORDER BY m.ts DESC, m.id DESC LIMIT ? OFFSET ?`,
     [scope.chat, ...params, ...page],
   ) as unknown as Hit[];
+}
+
+/** The newest `count` hits among the indexed messages, by looking at them; undefined when they are too far apart. */
+function walk(db: Connection, needle: string, scope: Scope, count: number): Hit[] | undefined {
+  const hits: Hit[] = [];
+  const [owner, value] = scope.session === undefined ? ["chat", scope.chat] : ["session", scope.session];
+  const rows = db
+    .prepare(
+      `SELECT id, ts, content FROM messages WHERE ${owner} = ? AND +id <= ?
+       AND octet_length(content) <= ${LONG_BYTES} ORDER BY ts DESC, id DESC LIMIT ${MAX_WALKED}`,
+    )
+    .iterate(value, indexedUpto(db)) as Iterable<unknown> as Iterable<Hit & { content: string }>;
+  for (const { id, ts, content } of rows) {
+    if (!fold(content).includes(needle)) continue;
+    hits.push({ id, ts });
+    if (hits.length === count) return hits;
+  }
+  return undefined;
 }
 
 /** Hits among what the index does not hold. */
