@@ -125,7 +125,7 @@ describe("a message", () => {
       expect([refused.status, refused.body.code]).toEqual([400, "INVALID_REQUEST"]);
     }
     const echoed = await gateway.send("FILES", { media_files: [path] });
-    expect(echoed.body.response).toContain("image/png");
+    expect(echoed.body.response).toContain("img=1");
   });
 
   it("can be kept out of history by a write key [MSG-8, ERR-5]", async () => {

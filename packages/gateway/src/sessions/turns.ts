@@ -186,11 +186,11 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     };
 
     const runAgent = async (durable: Promise<void>): Promise<TurnOutcome> => {
-      const failed = (error: unknown): TurnOutcome => ({
-        status: stopReason ? "interrupted" : "failed",
-        text: turnLog.text,
-        error: error instanceof Error ? error.message : String(error),
-      });
+      const failed = (error: unknown): TurnOutcome => {
+        if (stopReason) return { status: "interrupted", text: turnLog.text };
+        log.error({ err: error, session: uuid, request: requestId }, "the agent could not be run");
+        return { status: "failed", text: turnLog.text, error: sentenceOf(error) };
+      };
       try {
         const opening = pool.runtime(place, open);
         opening.catch(() => {});
@@ -362,6 +362,12 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
   };
 }
 export type Turns = ReturnType<typeof createTurns>;
+
+/** A runtime rejects with a sentence for the user; whatever else is thrown can hold paths and stays in the log. */
+function sentenceOf(error: unknown): string {
+  const plain = error instanceof Error && error.constructor === Error && !("code" in error);
+  return plain ? error.message : "The agent could not be run; the gateway's log says why.";
+}
 
 function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
   const attachments = result.attachments.length > 0 ? { attachments: result.attachments } : {};
