@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { escapeXml } from "../../lib/xml.ts";
+import { historyText } from "../history-text.ts";
 import type { HistoryEntry, TurnInput } from "../types.ts";
 import type { Fields } from "./protocol.ts";
 
@@ -10,14 +10,14 @@ const COMMAND_LIKE = /^\/[A-Za-z][\w:-]*(?:\s|$)/;
 export async function userLine(input: TurnInput, history: readonly HistoryEntry[]): Promise<Fields> {
   const text = asText(input.text);
   if (input.files.length === 0)
-    return line(history.length === 0 ? text : `${transcript(history)}\n\n${text}`);
+    return line(history.length === 0 ? text : `${historyText(history)}\n\n${text}`);
   const blocks = await Promise.all(
     input.files.map(async ({ path, mime }) => ({
       type: mime === "application/pdf" ? "document" : "image",
       source: { type: "base64", media_type: mime, data: await readFile(path, "base64") },
     })),
   );
-  const texts = [...(history.length === 0 ? [] : [transcript(history)]), ...(text === "" ? [] : [text])];
+  const texts = [...(history.length === 0 ? [] : [historyText(history)]), ...(text === "" ? [] : [text])];
   return line([...blocks, ...texts.map((one) => ({ type: "text", text: one }))]);
 }
 
@@ -43,10 +43,4 @@ export function commandLine(command: string): Fields {
 
 function line(content: string | readonly Fields[]): Fields {
   return { type: "user", message: { role: "user", content }, parent_tool_use_id: null, session_id: "" };
-}
-
-/** Earlier messages as one block of text, for programs that take no history; no message can forge its borders. */
-function transcript(history: readonly HistoryEntry[]): string {
-  const messages = history.map(({ role, text }) => `<message role="${role}">${escapeXml(text)}</message>`);
-  return `<conversation_history>\n${messages.join("\n")}\n</conversation_history>`;
 }
