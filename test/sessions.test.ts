@@ -165,11 +165,18 @@ describe("sessions", () => {
 
 describe("processes", () => {
   it("end when idle, and the history comes back with the next message [SES-11]", async () => {
-    await using own = await startGateway({ session: { idleTimeoutMinutes: 0.01 } });
+    await using own = await startGateway({ session: { idleTimeoutMinutes: 0.01 }, agentArgs: ["--dumb"] });
     const first = await own.send("PID");
     const pid = Number(first.body.response);
     await until(() => !alive(pid), "the idle process to be gone", 8000);
     expect(await run(own, "HISTORY", first.body.session_id)).toContain(String(pid));
+  });
+
+  it("take up the agent program's own session where it holds the same conversation [SES-11, SES-13]", async () => {
+    await using own = await startGateway({ session: { idleTimeoutMinutes: 0.01 } });
+    const first = await own.send("PID");
+    await until(() => !alive(Number(first.body.response)), "the idle process to be gone", 8000);
+    expect(await run(own, "ARGV", first.body.session_id)).toContain("--resume");
   });
 
   it("are bounded per agent: the oldest idle one goes, a busy one never [SES-12]", async () => {
