@@ -93,6 +93,7 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
   child.on("error", () => {});
 
   let closing: Promise<void> | undefined;
+  let drained: Promise<void> | undefined;
   return {
     pid,
     exited,
@@ -100,9 +101,14 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
     write(text) {
       if (gone || !child.stdin.writable) return Promise.resolve();
       if (child.stdin.write(text)) return Promise.resolve();
-      return new Promise((done) => {
-        child.stdin.once("drain", done).once("close", done);
+      drained ??= new Promise((done) => {
+        const resume = () => {
+          drained = undefined;
+          done();
+        };
+        child.stdin.once("drain", resume).once("close", resume);
       });
+      return drained;
     },
     endInput: () => child.stdin.end(),
     close({ graceMs = CLOSE_GRACE_MS } = {}) {
