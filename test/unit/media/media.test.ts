@@ -154,6 +154,8 @@ describe("a stored file", () => {
     const path = await upload();
     expect(await media.resolveUpload("a", path)).toMatchObject({ mime: "image/png" });
     expect(await codeOf(media.resolveUpload("b", path))).toBe("INVALID_REQUEST");
+    const tiff = await upload(Buffer.from("II*\0...."), { contentType: "image/tiff" });
+    await expect(media.resolveUpload("a", tiff)).rejects.toThrow(/image\/tiff, which agents cannot read/);
     expect(await codeOf(media.resolveUpload("a", "../../etc/passwd"))).toBe("INVALID_REQUEST");
     expect(await codeOf(media.resolveUpload("a", join(home, "a/media", path)))).toBe("INVALID_REQUEST");
   });

@@ -29,6 +29,14 @@ export interface MediaFile extends OpenedFile {
   type: FileType;
 }
 
+/** What agent programs and providers take; one image of another type would spoil the whole conversation. */
+const READABLE = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]);
+
+const refusedFile = (message: string) =>
+  new GatewayError("INVALID_REQUEST", `media_files: a path ${message}.`, {
+    details: [{ path: "media_files", message }],
+  });
+
 /** Where a client fetches a stored file. */
 const attachmentUrl = (agentId: string, mediaPath: string): string =>
   `/api/v1/agents/${agentId}/media/${mediaPath.split("/").map(encodeURIComponent).join("/")}`;
@@ -102,19 +110,20 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
     /**
      * The uploaded file for an agent's turn. Its time of change is set to now, so that a retention sweep leaves it
      * alone until the message that names it is stored.
-     * @throws GatewayError `INVALID_REQUEST` when the path is no file of this agent's media folder
+     * @throws GatewayError `INVALID_REQUEST` when the path is no file of this agent's media folder, or of a type that
+     * models do not read
      */
     async resolveUpload(agentId: string, mediaPath: string): Promise<{ path: string; mime: string }> {
+      const { handle, path, type } = await open(agentId, mediaPath).catch((error) => {
+        throw error instanceof PathError ? refusedFile("is not an upload of this agent") : error;
+      });
       try {
-        const { handle, path, type } = await open(agentId, mediaPath);
+        if (!READABLE.has(type.mime)) throw refusedFile(`is ${type.mime}, which agents cannot read`);
         const now = clock.now() / 1000;
-        await handle.utimes(now, now).finally(() => handle.close());
+        await handle.utimes(now, now);
         return { path, mime: type.mime };
-      } catch (error) {
-        if (!(error instanceof PathError)) throw error;
-        throw new GatewayError("INVALID_REQUEST", "media_files: not an upload of this agent.", {
-          details: [{ path: "media_files", message: "not an upload of this agent" }],
-        });
+      } finally {
+        await handle.close();
       }
     },
 
