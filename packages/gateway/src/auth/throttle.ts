@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 
 /** Failed authentications that one address may have in a minute (contract section 11). */
-export const MAX_FAILURES = 20;
+const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 

@@ -4,7 +4,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 
 /** Largest JSON body (contract section 11). */
-export const MAX_JSON_BYTES = 1024 * 1024;
+const MAX_JSON_BYTES = 1024 * 1024;
 /** A JSON body of which nothing came for so long is given up, and any that takes four times as long. */
 const BODY_IDLE_MS = 30_000;
 const MAX_INTERVALS = 4;

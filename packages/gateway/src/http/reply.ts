@@ -88,6 +88,8 @@ export function sendError(res: ServerResponse, requestId: string, error: Gateway
   }
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   begin(res, requestId, error.status, error.headers);
+  // RFC 9110, section 15.5.2; of the schemes, browsers show no dialogue of their own for this one.
+  if (error.status === 401) res.setHeader("WWW-Authenticate", "Bearer");
   res.setHeader("Content-Type", JSON_TYPE);
   res.end(JSON.stringify(errorBody(error, requestId)));
 }
