@@ -129,7 +129,7 @@ describe("retention", () => {
     }
   });
 
-  it("deletes media that no message refers to once they are a day old, and nothing else", async () => {
+  it("deletes media that no message refers to once they are a day old, and nothing else [HIST-10]", async () => {
     const root = join(store.mediaDir, "a");
     const outside = join(store.home, "outside");
     await mkdir(join(root, "sub"), { recursive: true });
