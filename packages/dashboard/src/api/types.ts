@@ -1,0 +1,12 @@
+import type { CallReply } from "@agent-gateway/contract";
+
+export type Agent = CallReply<"listAgents">["agents"][number];
+export type Session = CallReply<"listSessions">["sessions"][number];
+export type SessionInfo = CallReply<"sessionInfo">;
+export type Chat = CallReply<"listChats">["chats"][number];
+export type Message = CallReply<"listMessages">["messages"][number];
+export type Model = CallReply<"listModels">["models"][number];
+export type Command = CallReply<"commands">["commands"][number];
+export type Status = CallReply<"status">;
+export type Processes = CallReply<"processes">;
+export type CommandReply = Extract<CallReply<"sendMessage">, { command: string }>;

@@ -1,0 +1,37 @@
+const PATHS = {
+  attach:
+    "M13.5 7.5 8 13a3.2 3.2 0 0 1-4.5-4.5L9.7 2.3a2.1 2.1 0 0 1 3 3L6.6 11.4a1 1 0 0 1-1.5-1.5L10.5 4.5",
+  chat: "M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5A1.5 1.5 0 0 1 12 11H7l-3 2.5V11a1.5 1.5 0 0 1-1.5-1.5z",
+  close: "M4 4l8 8M12 4l-8 8",
+  contrast: "M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11",
+  file: "M4 2h5l3 3v9H4zM9 2v3h3",
+  list: "M2.5 4h11M2.5 8h11M2.5 12h11",
+  logout: "M6.5 3h-3v10h3M9.5 5.5 12 8l-2.5 2.5M12 8H6",
+  moon: "M13 9.5A5.5 5.5 0 0 1 6.5 3a5.5 5.5 0 1 0 6.5 6.5z",
+  more: "M8 3.5v.01M8 8v.01M8 12.5v.01",
+  plus: "M8 3v10M3 8h10",
+  pulse: "M1.5 8.5h3L6.5 4l3 8 2-3.5h3",
+  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.3 10.3 14 14",
+  send: "M8 13V3.5M4 7.5l4-4 4 4",
+  stop: "M4.5 4.5h7v7h-7z",
+  sun: "M8 5.2a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6zM8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7",
+} as const;
+export type IconName = keyof typeof PATHS;
+
+/** A drawing beside or instead of a label; the label is the element around it. */
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+export function Logo() {
+  return (
+    <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" />
+      <path d="M8 10.5A2.5 2.5 0 0 1 10.5 8h11a2.5 2.5 0 0 1 2.5 2.5v7a2.5 2.5 0 0 1-2.5 2.5H15l-4.5 4v-4A2.5 2.5 0 0 1 8 17.5z" />
+    </svg>
+  );
+}

@@ -1,0 +1,24 @@
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const number = new Intl.NumberFormat();
+
+const sameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString();
+
+/** The time of today, the date of another day. */
+export function shortTime(ms: number): string {
+  const date = new Date(ms);
+  return sameDay(date, new Date()) ? time.format(date) : day.format(date);
+}
+
+export const fullTime = (ms: number): string => full.format(new Date(ms));
+export const formatNumber = (value: number): string => number.format(value);
+
+/** A duration in its two largest units. */
+export function duration(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours >= 1) return `${hours} h ${minutes % 60} min`;
+  return minutes >= 1 ? `${minutes} min` : `${Math.floor(ms / 1000)} s`;
+}

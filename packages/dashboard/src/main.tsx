@@ -1,0 +1,12 @@
+import { render } from "preact";
+import { App } from "./app/App.tsx";
+import "./app/styles/base.css";
+import "./app/styles/controls.css";
+import "./app/styles/layout.css";
+import "./app/styles/chat.css";
+import "./app/styles/markdown.css";
+import "./app/styles/tables.css";
+import { start } from "./state/start.ts";
+
+start();
+render(<App />, document.getElementById("app") as HTMLElement);

@@ -1,0 +1,16 @@
+import { signal } from "@preact/signals";
+import { client } from "../api/client.ts";
+import type { Command, Model } from "../api/types.ts";
+
+export const commands = signal<readonly Command[]>([]);
+export const models = signal<readonly Model[]>([]);
+
+/** Loads what the composer and the model picker offer. */
+export async function loadCatalogue(): Promise<void> {
+  const [{ commands: known }, { models: offered }] = await Promise.all([
+    client.call("commands"),
+    client.call("listModels"),
+  ]);
+  commands.value = known;
+  models.value = offered;
+}

@@ -1,0 +1,37 @@
+import type { CommandReply } from "../api/types.ts";
+
+/** True for a text that the gateway takes as a slash command: `/` and a letter, and no other `/` in the first word. */
+export const isCommand = (text: string): boolean => /^\/\p{L}[^\s/]*(?:\s|$)/u.test(text.trim());
+
+const count = (value: unknown, noun: string) => `${value} ${noun}${value === 1 ? "" : "s"}`;
+
+/** Says in a sentence what a command did. */
+export function describeResult({ command, result }: CommandReply): string {
+  switch (command) {
+    case "/session":
+      return `**${result.name}**: ${count(result.messageCount, "message")}, ${result.contextPercent} % of the context used.`;
+    case "/clear":
+      return "Everything said in this session is forgotten.";
+    case "/compact":
+      return result.archivedMessages === 0
+        ? "The session is short; there was nothing to compact."
+        : `Summarised ${count(result.archivedMessages, "older message")} and kept ${result.keptMessages}.`;
+    case "/stop":
+      return result.stopped ? "Stopped." : "Nothing was running.";
+    case "/restart":
+      return "The agent's process starts afresh.";
+    case "/model":
+      return describeModel(result);
+    default:
+      return `\`${command}\`: \`${JSON.stringify(result)}\``;
+  }
+}
+
+function describeModel({ model, models }: Record<string, unknown>): string {
+  if (!Array.isArray(models)) return `This session now uses **${model}**.`;
+  const lines = (models as { id: string; alias: string; name: string }[]).map(
+    ({ id, alias, name }) => `- \`${alias || id}\`: ${name}`,
+  );
+  const current = model ? `This session uses **${model}**.` : "This session uses the agent's own model.";
+  return lines.length > 0 ? `${current} To choose from:\n\n${lines.join("\n")}` : current;
+}

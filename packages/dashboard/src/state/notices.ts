@@ -1,0 +1,46 @@
+import { signal } from "@preact/signals";
+import { sentence } from "../api/client.ts";
+
+export interface Notice {
+  id: number;
+  kind: "error" | "info";
+  text: string;
+}
+
+/** Sentences that stand above the page until they are dismissed, the latest last. */
+export const notices = signal<readonly Notice[]>([]);
+/** What a screen reader says next; the page shows the same elsewhere. */
+export const announcement = signal("");
+
+const MAX_SHOWN = 4;
+let counter = 0;
+
+export function notify(text: string, kind: Notice["kind"] = "info"): void {
+  const others = notices.value.filter((notice) => notice.text !== text);
+  notices.value = [...others, { id: ++counter, kind, text }].slice(-MAX_SHOWN);
+}
+
+export function dismiss(id: number): void {
+  notices.value = notices.value.filter((notice) => notice.id !== id);
+}
+
+/** Shows what went wrong; a request that was called off says nothing. */
+export function report(error: unknown): void {
+  if (error instanceof DOMException && error.name === "AbortError") return;
+  notify(sentence(error), "error");
+}
+
+export function announce(text: string): void {
+  announcement.value = text;
+}
+
+/** Runs an action of the user; its failure becomes a notice. True when it succeeded. */
+export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    report(error);
+    return false;
+  }
+}

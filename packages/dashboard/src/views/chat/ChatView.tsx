@@ -1,0 +1,44 @@
+import { useSignal } from "@preact/signals";
+import { DialogHost } from "../../components/Dialog.tsx";
+import { agents, place } from "../../state/place.ts";
+import { Composer } from "./Composer.tsx";
+import { ConversationHeader } from "./ConversationHeader.tsx";
+import { MessageList } from "./MessageList.tsx";
+import { Sidebar } from "./Sidebar.tsx";
+
+export function ChatView() {
+  const drawer = useSignal(false);
+  const here = place.value;
+  if (!here) {
+    return (
+      <main class="page">
+        {agents.value?.length === 0 ? (
+          <p class="empty">
+            This gateway has no agent yet. Add one to its configuration, then reload this page.
+          </p>
+        ) : (
+          <p class="empty">Loading agents…</p>
+        )}
+      </main>
+    );
+  }
+  const close = () => {
+    drawer.value = false;
+  };
+  return (
+    <div class="chat">
+      <Sidebar here={here} open={drawer.value} onClose={close} />
+      <main class="conversation">
+        <ConversationHeader
+          here={here}
+          onOpenSessions={() => {
+            drawer.value = true;
+          }}
+        />
+        <MessageList key={`${here.agentId}/${here.chatId}/${here.sessionId}`} here={here} />
+        <Composer here={here} />
+      </main>
+      <DialogHost />
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { client } from "../../api/client.ts";
+import { ask } from "../../components/Dialog.tsx";
+import { agents, DEFAULT_CHAT, type Place } from "../../state/place.ts";
+import { go } from "../../state/route.ts";
+
+/** What contract section 1 allows as a `chat_id`. */
+const CHAT_ID = /^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,128}$/;
+/** Stored name of a chat that began over the API. */
+const API_PREFIX = "api-";
+const OTHER = "\0other";
+
+const moveTo = (agentId: string, chatId: string) =>
+  go({ view: "chat", agentId, chatId, sessionId: undefined });
+
+export function AgentPicker({ here }: { here: Place }) {
+  const known = agents.value ?? [];
+  const description = known.find(({ id }) => id === here.agentId)?.description;
+  return (
+    <label class="field">
+      <span>Agent</span>
+      <select
+        class="input"
+        value={here.agentId}
+        title={description}
+        onChange={(event) => moveTo(event.currentTarget.value, here.chatId)}
+      >
+        {known.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name && name !== id ? `${name} (${id})` : id}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Chooses the chat, the name under which sessions are kept apart; any can be named. */
+export function ChatPicker({ here }: { here: Place }) {
+  const stored = useSignal<readonly string[]>([]);
+  useEffect(() => {
+    const control = new AbortController();
+    client
+      .call("listChats", { params: { agentId: here.agentId }, signal: control.signal })
+      .then(({ chats }) => {
+        const own = chats.filter(({ chatId }) => chatId.startsWith(API_PREFIX));
+        stored.value = own.map(({ chatId }) => chatId.slice(API_PREFIX.length));
+      })
+      .catch(() => {});
+    return () => control.abort();
+  }, [here.agentId]);
+
+  const choose = async (select: HTMLSelectElement) => {
+    if (select.value !== OTHER) return moveTo(here.agentId, select.value);
+    select.value = here.chatId;
+    const named = await ask({
+      title: "Another chat",
+      text: "Sessions are kept apart by chat. Name an existing chat, or a new one.",
+      field: {
+        label: "Chat id",
+        value: "",
+        maxLength: 128,
+        pattern: CHAT_ID,
+        hint: "1 to 128 letters, digits or . _ @ : + -",
+      },
+      action: "Open",
+    });
+    if (named !== undefined) moveTo(here.agentId, named);
+  };
+
+  const ids = [...new Set([here.chatId, DEFAULT_CHAT, ...stored.value])];
+  return (
+    <label class="field">
+      <span>Chat</span>
+      <select class="input" value={here.chatId} onChange={(event) => choose(event.currentTarget)}>
+        {ids.map((id) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
+        ))}
+        <option value={OTHER}>Another chat…</option>
+      </select>
+    </label>
+  );
+}

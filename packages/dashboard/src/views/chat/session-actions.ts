@@ -1,0 +1,84 @@
+import type { Session } from "../../api/types.ts";
+import { ask } from "../../components/Dialog.tsx";
+import type { MenuEntry } from "../../components/Menu.tsx";
+import { addNote, loadInfo, loadNewest } from "../../state/conversation.ts";
+import { attempt, notify } from "../../state/notices.ts";
+import { place } from "../../state/place.ts";
+import {
+  clearSession,
+  compactSession,
+  deleteSession,
+  loadSessions,
+  renameSession,
+  restartSession,
+} from "../../state/sessions.ts";
+
+const onView = (session: Session) => place.peek()?.sessionId === session.id;
+
+/** Says it in the conversation when that is on view, else above the page. */
+function say(session: Session, text: string): void {
+  if (onView(session)) addNote(text);
+  else notify(`${session.name}: ${text}`);
+}
+
+async function refresh(session: Session): Promise<void> {
+  if (onView(session)) await Promise.all([loadNewest(), loadInfo()]);
+  await loadSessions();
+}
+
+async function rename(session: Session): Promise<void> {
+  const name = await ask({
+    title: "Rename session",
+    field: { label: "Name", value: session.name, maxLength: 200 },
+    action: "Rename",
+  });
+  if (name === undefined) return;
+  await renameSession(session.id, name);
+  if (onView(session)) await loadInfo();
+}
+
+async function clear(session: Session): Promise<void> {
+  const sure = await ask({
+    title: "Clear session?",
+    text: `Everything said in “${session.name}” is forgotten, also by the history. This cannot be undone.`,
+    action: "Clear",
+    danger: true,
+  });
+  if (sure === undefined) return;
+  await clearSession(session.id);
+  await refresh(session);
+  say(session, "Everything said in this session is forgotten.");
+}
+
+async function compact(session: Session): Promise<void> {
+  say(session, "Compacting the session…");
+  const outcome = await compactSession(session.id);
+  await refresh(session);
+  say(session, outcome);
+}
+
+async function restart(session: Session): Promise<void> {
+  await restartSession(session.id);
+  say(session, "The agent's process starts afresh.");
+}
+
+async function remove(session: Session): Promise<void> {
+  const sure = await ask({
+    title: "Delete session?",
+    text: `“${session.name}” and its messages are deleted. This cannot be undone.`,
+    action: "Delete",
+    danger: true,
+  });
+  if (sure !== undefined) await deleteSession(session.id);
+}
+
+/** What can be done with a session; what a running turn forbids is disabled. */
+export function sessionActions(session: Session, busy: boolean): MenuEntry[] {
+  return [
+    { label: "Rename…", run: () => attempt(() => rename(session)) },
+    { label: "Compact", disabled: busy, run: () => attempt(() => compact(session)) },
+    { label: "Restart agent process", run: () => attempt(() => restart(session)) },
+    { label: "Clear…", disabled: busy, danger: true, run: () => attempt(() => clear(session)) },
+    { label: "Delete…", danger: true, run: () => attempt(() => remove(session)) },
+  ];
+}
