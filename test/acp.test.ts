@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Gateway, put, readFrames, root, startGateway, textOf } from "./harness.ts";
+
+const fakeAcpAgent = join(root, "test/fixtures/fake-acp-agent.mjs");
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+describe("an agent that speaks the Agent Client Protocol", () => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    gateway = await startGateway({
+      agent: {
+        runtime: { type: "acp", command: [process.execPath, fakeAcpAgent] },
+        env: { FAKE_ACP: JSON.stringify({ image: true, models: "option", commands: ["compact"] }) },
+      },
+    });
+  });
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  it("answers and streams", async () => {
+    const { status, body } = await gateway.send("SAY hello");
+    expect([status, body.response]).toEqual([200, "hello"]);
+    const frames = await gateway.stream("THINK hm\nCHUNKS one| two\nTOOL Read");
+    expect(textOf(frames)).toBe("one two");
+    expect(frames.map(({ data }) => data.type)).toEqual(
+      expect.arrayContaining(["thinking", "text_delta", "tool_use", "tool_result", "result", "[DONE]"]),
+    );
+  });
+
+  it("shares a file through the gateway's tool", async () => {
+    const path = await put(join(gateway.home, "agents/assistant/workspace"), "dot.png", PNG);
+    const { body } = await gateway.send(`CALL share_file ${JSON.stringify({ path })}`);
+    expect(body.attachments).toEqual([{ type: "image", url: expect.stringContaining("/media/") }]);
+  });
+
+  it("keeps the text so far when it is stopped, and when its process dies, and goes on", async () => {
+    const { body: created } = await gateway.json("POST", "/api/v1/agents/assistant/sessions", {
+      body: { chat_id: "me" },
+    });
+    const session_id = created.sessionId;
+    const streaming = await gateway.request("POST", "/api/v1/agents/assistant/messages", {
+      body: { message: "SAY so far\nWAIT", chat_id: "me", session_id, stream: true },
+    });
+    for await (const { data } of readFrames(streaming)) {
+      if (data.type === "text_delta") {
+        const path = `/api/v1/agents/assistant/sessions/${session_id}/stop`;
+        await gateway.json("POST", path, { body: { chat_id: "me" } });
+      }
+      if (data.type === "result") expect(data).toMatchObject({ text: "so far", interrupted: true });
+    }
+    const died = await gateway.send("SAY half\nDIE", { session_id });
+    expect([died.status, died.body.code]).toEqual([500, "AGENT_FAILED"]);
+    const next = await gateway.send("PROMPT", { session_id });
+    expect(next.status).toBe(200);
+    expect(next.body.response).toMatch(/conversation_history.*half/);
+  });
+
+  it("switches the session's model", async () => {
+    const { session_id } = (await gateway.send("SAY x")).body;
+    await gateway.send("/model large", { session_id });
+    await gateway.send("SAY y", { session_id });
+    const { body } = await gateway.json("GET", "/api/v1/agents/sessions");
+    expect(JSON.stringify(body)).toMatch(new RegExp(`"${session_id}"[^}]*"model":"large"`));
+  });
+});
