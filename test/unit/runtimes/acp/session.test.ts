@@ -1,28 +1,13 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createAcpRuntime } from "../../../../packages/gateway/src/runtimes/acp/index.ts";
 import type { OpenOptions, RuntimeEvent } from "../../../../packages/gateway/src/runtimes/types.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { tempFolder } from "../../../fixtures/temp-home.ts";
 import { openOptions, runTurn } from "../open-options.ts";
-
-const AGENT = resolve(import.meta.dirname, "../../../fixtures/fake-acp-agent.mjs");
-
-/** Opens a session with the scripted agent; `agent` is its own setting. */
-async function open(agent: object = {}, over: Partial<OpenOptions> = {}) {
-  const runtime = createAcpRuntime({
-    command: [process.execPath, AGENT],
-    args: [],
-    hostEnv: { PATH: process.env.PATH, GATEWAY_API_KEY: "hidden", OPENAI_API_KEY: "passed" },
-  });
-  const env = { FAKE_ACP: JSON.stringify(agent), ...over.env };
-  const session = await runtime.open(openOptions({ sessionDir: await tempFolder(), ...over, env }));
-  onTestFinished(() => session.close());
-  return session;
-}
+import { openFake as open } from "./open-fake.ts";
 
 const texts = (events: readonly RuntimeEvent[]) =>
   events.flatMap((event) => (event.type === "text" ? [event.text] : []));
@@ -355,52 +340,5 @@ describe("opening", () => {
     const session = await open({ immortal: true });
     await Promise.all([session.close(), session.close()]);
     expect(running(session.pid!)).toBe(false);
-  });
-});
-
-describe("gateway tools", () => {
-  const calls: unknown[] = [];
-  const tools = [
-    {
-      name: "share_file",
-      description: "Shares a file.",
-      inputSchema: { type: "object", properties: { path: { type: "string" } } },
-      call: async (args: Record<string, unknown>) => {
-        calls.push(args);
-        if (args.path === "secret") throw new Error("That file may not be shared.");
-        return `shared ${args.path}`;
-      },
-    },
-  ];
-
-  test("are offered by a tool server that the agent starts, which comes back to the gateway", async () => {
-    const session = await open({}, { tools });
-    expect((await runTurn(session, "TOOLS")).outcome.text).toBe("share_file");
-    const shared = await runTurn(session, 'CALL share_file {"path":"a.png"}');
-    expect(JSON.parse(shared.outcome.text)).toEqual({ content: [{ type: "text", text: "shared a.png" }] });
-    expect(calls).toEqual([{ path: "a.png" }]);
-    const refused = await runTurn(session, 'CALL share_file {"path":"secret"}');
-    expect(JSON.parse(refused.outcome.text)).toEqual({
-      content: [{ type: "text", text: "That file may not be shared." }],
-      isError: true,
-    });
-  });
-
-  test.each([
-    ["in the session's folder", ""],
-    ["in a short one when that is too deep", "deep/".repeat(20)],
-  ])("come over a socket %s, which goes with the process", async (_, deeper) => {
-    const root = await tempFolder();
-    const sessionDir = join(root, deeper);
-    await mkdir(sessionDir, { recursive: true });
-    const sockets = async () =>
-      (await readdir(deeper === "" ? sessionDir : tmpdir())).filter((name) =>
-        name.startsWith(`agent-gateway-tools-${process.pid}-`),
-      );
-    const session = await open({}, { tools, sessionDir });
-    expect(await sockets()).toHaveLength(1);
-    expect((await runTurn(session, "TOOLS")).outcome.text).toBe("share_file");
-    await session.close();
-    expect(await sockets()).toEqual([]);
   });
 });
