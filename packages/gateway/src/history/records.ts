@@ -20,14 +20,14 @@ export interface MessageRow {
 export const MESSAGE_COLUMNS = "m.id, m.role, m.content, m.ts, m.extra, s.uuid";
 
 export function toRecord(row: MessageRow): MessageRecord {
-  return {
+  const record: MessageRecord = {
     role: row.role === 0 ? "user" : "assistant",
     content: row.content,
     ts: row.ts,
     sessionId: row.uuid,
     id: row.id,
-    ...(row.extra !== null && (JSON.parse(row.extra) as Partial<MessageRecord>)),
   };
+  return row.extra === null ? record : { ...record, ...(JSON.parse(row.extra) as Partial<MessageRecord>) };
 }
 
 /** Row ids of a chat and, where one is named, of a session in it; undefined when there is no such thing. */
