@@ -15,9 +15,9 @@ import type { Tables } from "./tables.ts";
 import { startWorker, type WorkerClient } from "./worker-client.ts";
 
 export type { Connection, Param, Row } from "./connection.ts";
-export { type Job, type JobContext, JobError, type Statement, type StatementResult } from "./protocol.ts";
+export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts";
 export type { Tables } from "./tables.ts";
-export { type IdleTask, serveConnection } from "./worker-loop.ts";
+export type { IdleTask } from "./worker-loop.ts";
 
 /** The query builder. It only compiles; `Database` runs what comes out. */
 export const sqlBuilder = new Kysely<Tables>({

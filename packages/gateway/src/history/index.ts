@@ -1,12 +1,18 @@
 import type { Readable } from "node:stream";
-import type { chat, chatSession, sessionRecord } from "@agent-gateway/contract";
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type DaysQuery, readActiveDays } from "./days.ts";
 import { exportLines } from "./export.ts";
 import { createImports } from "./import.ts";
-import { readChatSessions, readChats, readSessions } from "./lists.ts";
+import {
+  type ChatRecord,
+  type ChatSession,
+  readChatSessions,
+  readChats,
+  readSessions,
+  type SessionRecord,
+} from "./lists.ts";
 import { type Page, type PageQuery, readPage } from "./paging.ts";
 import { clearStatements } from "./removal.ts";
 import { createRetention, type RetentionAgent } from "./retention.ts";
@@ -14,13 +20,10 @@ import type { SearchPage, SearchQuery } from "./search.ts";
 
 export type { DaysQuery } from "./days.ts";
 export type { ImportResult } from "./import-store.ts";
+export type { ChatRecord, ChatSession, SessionRecord } from "./lists.ts";
 export type { Page, PageQuery } from "./paging.ts";
 export type { RetentionAgent } from "./retention.ts";
 export type { SearchPage, SearchQuery } from "./search.ts";
-
-export type ChatRecord = (typeof chat)["_output"];
-export type ChatSession = (typeof chatSession)["_output"];
-export type SessionRecord = (typeof sessionRecord)["_output"];
 
 export interface HistoryDeps {
   db: Database;

@@ -193,6 +193,7 @@ export function createSessions(deps: SessionDeps) {
     async remove(row: SessionRow) {
       await stop(row);
       await dropProcess(row);
+      await deps.history.emptySession(row.id);
       await db.write(...deps.history.clearStatements(row.id), store.remove(row.id));
       turns.forget(row.uuid);
     },

@@ -18,6 +18,8 @@ export interface MediaPort {
 export interface HistoryPort {
   /** Statements that remove a session's messages with all that is derived from them. */
   clearStatements(session: number): Statement[];
+  /** Removes them in slices, so that other writes need not wait while there are many. */
+  emptySession(session: number): Promise<void>;
 }
 
 /** The session that a gateway tool is called in. */
