@@ -1,8 +1,9 @@
 import { Icon, type IconName, Logo } from "../components/Icon.tsx";
+import { hashOf, type Route } from "../state/address.ts";
 import { auth, logout } from "../state/auth.ts";
 import { attempt } from "../state/notices.ts";
 import { homePlace } from "../state/place.ts";
-import { hashOf, type Route, route } from "../state/route.ts";
+import { route } from "../state/route.ts";
 import { THEMES, type Theme, theme } from "../state/theme.ts";
 
 /** Where a link of the navigation leads: its view, at the agent and chat of the present one. */

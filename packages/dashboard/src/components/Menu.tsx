@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./Icon.tsx";
 
 export interface MenuEntry {
@@ -14,15 +14,28 @@ export function Menu({ label, icon, entries }: { label: string; icon: IconName; 
   const open = useSignal(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open.value) return undefined;
+    placeBelow(list.current as HTMLElement, button.current as HTMLElement);
     root.current?.querySelector<HTMLElement>("[role=menuitem]:not(:disabled)")?.focus();
     const outside = (event: Event) => {
       if (!root.current?.contains(event.target as Node)) open.value = false;
     };
-    document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
+    const control = new AbortController();
+    const { signal } = control;
+    document.addEventListener("pointerdown", outside, { signal });
+    for (const moved of ["scroll", "resize"]) {
+      addEventListener(
+        moved,
+        () => {
+          open.value = false;
+        },
+        { signal, capture: true },
+      );
+    }
+    return () => control.abort();
   }, [open.value]);
 
   const close = () => {
@@ -62,7 +75,7 @@ export function Menu({ label, icon, entries }: { label: string; icon: IconName; 
         <Icon name={icon} />
       </button>
       {open.value && (
-        <div class="menu-list" role="menu" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
+        <div ref={list} class="menu-list" role="menu" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
           {entries.map((entry) => (
             <button
               key={entry.label}
@@ -82,4 +95,13 @@ export function Menu({ label, icon, entries }: { label: string; icon: IconName; 
       )}
     </div>
   );
+}
+
+const GAP = 4;
+
+/** Puts a box under the right end of its button, and within the window. */
+function placeBelow(box: HTMLElement, button: HTMLElement): void {
+  const { bottom, right } = button.getBoundingClientRect();
+  box.style.top = `${Math.max(Math.min(bottom + GAP, innerHeight - box.offsetHeight - GAP), GAP)}px`;
+  box.style.left = `${Math.max(right - box.offsetWidth, GAP)}px`;
 }

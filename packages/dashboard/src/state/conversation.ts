@@ -6,7 +6,7 @@ import type { LiveTurn } from "./live-turn.ts";
 import { itemsOf, type Note, withNewest } from "./message-list.ts";
 import { announce, notify, report } from "./notices.ts";
 import { openSession, type Place } from "./place.ts";
-import { busySessions, loadSessions, loadStatus } from "./sessions.ts";
+import { busySessions, loadSessions, loadStatus, statusAskedAt } from "./sessions.ts";
 
 const PAGE = 50;
 
@@ -27,6 +27,8 @@ export const items = computed(() => itemsOf(messages.value, notes.value));
 let current: Place | undefined;
 let control = new AbortController();
 let noteCounter = 0;
+/** When the last turn on view ended, by `performance.now()`. */
+let lastEnd = 0;
 
 /** Adds a line of the page's own below the messages. */
 export function addNote(text: string, kind: Note["kind"] = "info"): void {
@@ -144,7 +146,8 @@ async function loadModel(signal: AbortSignal): Promise<void> {
 /** Joins the turn that runs in the session on view, whoever started it. */
 export function followIfBusy(): void {
   const at = current;
-  if (!at?.sessionId || live.value || !busySessions.peek().has(at.sessionId)) return;
+  if (!at?.sessionId || live.value || statusAskedAt() < lastEnd) return;
+  if (!busySessions.peek().has(at.sessionId)) return;
   const where = { ...at, sessionId: at.sessionId };
   void showTurn(where, resumeFrames(where, control.signal)).catch(report);
 }
@@ -155,17 +158,20 @@ export async function showTurn(
   frames: ReturnType<typeof resumeFrames>,
 ): Promise<void> {
   const { signal } = control;
+  let over = false;
+  const show = (turn: LiveTurn) => {
+    if (!over) live.value = turn;
+  };
   try {
     announce("The agent is answering.");
-    const show = (turn: LiveTurn) => {
-      live.value = turn;
-    };
     const turn = await followTurn(where, frames, show, signal);
     await loadNewest(signal).catch(report);
     if (turn.end?.error) addNote(turn.end.error, "error");
     else announce(turn.end?.interrupted ? "The answer was stopped." : turn.text);
   } finally {
+    over = true;
     if (!signal.aborted) {
+      lastEnd = performance.now();
       batch(() => {
         live.value = undefined;
         pending.value = undefined;

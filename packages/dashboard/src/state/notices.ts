@@ -13,11 +13,16 @@ export const notices = signal<readonly Notice[]>([]);
 export const announcement = signal("");
 
 const MAX_SHOWN = 4;
+/** A mere remark goes by itself; an error waits for the reader. */
+const INFO_MS = 8000;
+const MAX_SAID = 4000;
 let counter = 0;
 
 export function notify(text: string, kind: Notice["kind"] = "info"): void {
   const others = notices.value.filter((notice) => notice.text !== text);
-  notices.value = [...others, { id: ++counter, kind, text }].slice(-MAX_SHOWN);
+  const id = ++counter;
+  notices.value = [...others, { id, kind, text }].slice(-MAX_SHOWN);
+  if (kind === "info") setTimeout(dismiss, INFO_MS, id);
 }
 
 export function dismiss(id: number): void {
@@ -30,8 +35,9 @@ export function report(error: unknown): void {
   notify(sentence(error), "error");
 }
 
+/** Says a text, without its marks of Markdown; of a long one the beginning. */
 export function announce(text: string): void {
-  announcement.value = text;
+  announcement.value = text.slice(0, MAX_SAID).replace(/[*`#|]+/g, "");
 }
 
 /** Runs an action of the user; its failure becomes a notice. True when it succeeded. */

@@ -20,6 +20,9 @@ export const place = computed(() => {
 });
 export type Place = NonNullable<typeof place.value>;
 
+/** What an agent is called on the page. */
+export const agentName = (id: string): string => agents.value?.find((agent) => agent.id === id)?.name || id;
+
 /** Where the chat view begins: the agent and chat used last, else the first agent. */
 export function homePlace(): { agentId: string | undefined; chatId: string } {
   const last = readStored("agent");

@@ -16,8 +16,17 @@ export const busySessions = computed(
     ),
 );
 
+let askedAt = 0;
+
+/** When the status on hand was asked for, as `performance.now()` tells time: what ended since may still look busy. */
+export const statusAskedAt = (): number => askedAt;
+
 export async function loadStatus(signal?: AbortSignal): Promise<void> {
-  status.value = await client.call("status", { signal });
+  const now = performance.now();
+  const reply = await client.call("status", { signal });
+  if (now < askedAt) return;
+  askedAt = now;
+  status.value = reply;
 }
 
 export async function loadSessions(signal?: AbortSignal): Promise<void> {

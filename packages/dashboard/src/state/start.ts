@@ -11,6 +11,8 @@ import { loadSessions, loadStatus, sessions } from "./sessions.ts";
 /** How often the page asks which sessions are busy. */
 const STATUS_MS = 4000;
 
+const TITLES = { chat: "Chat", history: "History", status: "Status" };
+
 /** Connects the parts of the state: each follows from the login and the address. */
 export function start(): void {
   void checkLogin();
@@ -19,6 +21,9 @@ export function start(): void {
     if (auth.value === "in") void Promise.all([loadAgents(), loadCatalogue()]).catch(report);
   });
   effect(settlePlace);
+  effect(() => {
+    document.title = auth.value === "in" ? `${TITLES[route.value.view]} – Agent Gateway` : "Agent Gateway";
+  });
   effect(() => {
     const shown = auth.value === "in" ? place.value : undefined;
     void openPlace(shown);

@@ -36,7 +36,6 @@ function LongText({ text }: { text: string }) {
 
 /** An unchanged block gives the same elements again, so a growing text costs only its last block. */
 function BlockView({ block }: { block: Block }) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `raw` stands for the block.
   return useMemo(() => renderBlock(block), [block.raw, block.type]);
 }
 

@@ -5,7 +5,7 @@ import { commands } from "../../state/catalogue.ts";
 import { isCommand } from "../../state/command.ts";
 import { live, pending } from "../../state/conversation.ts";
 import { attempt, notify, report } from "../../state/notices.ts";
-import { agents, type Place } from "../../state/place.ts";
+import { agentName, type Place } from "../../state/place.ts";
 import { send } from "../../state/send.ts";
 import { stopTurn } from "../../state/sessions.ts";
 import { ACCEPTED, addUploads, uploads } from "../../state/upload.ts";
@@ -25,7 +25,7 @@ export function Composer({ here }: { here: Place }) {
   const files = useRef<HTMLInputElement>(null);
   const offered = useComputed(() => (dismissed.value ? [] : suggestions(text.value, commands.value)));
   const running = live.value !== undefined || pending.value !== undefined;
-  const agentName = agents.value?.find(({ id }) => id === here.agentId)?.name || here.agentId;
+  const name = agentName(here.agentId);
 
   useEffect(() => {
     if (!matchMedia("(pointer: coarse)").matches) input.current?.focus();
@@ -147,8 +147,8 @@ export function Composer({ here }: { here: Place }) {
           id="message"
           class="input"
           rows={1}
-          placeholder={`Message ${agentName}`}
-          aria-label={`Message to ${agentName}`}
+          placeholder={`Message ${name}`}
+          aria-label={`Message to ${name}`}
           aria-controls="suggestions"
           aria-autocomplete="list"
           aria-activedescendant={offered.value.length > 0 ? `suggestion-${chosen.value}` : undefined}

@@ -4,7 +4,7 @@ import { Message } from "../../components/Message.tsx";
 import { hasOlder, items, live, loading, loadOlder, pending } from "../../state/conversation.ts";
 import { keyOf } from "../../state/message-list.ts";
 import { attempt } from "../../state/notices.ts";
-import { agents, type Place } from "../../state/place.ts";
+import { agentName, type Place } from "../../state/place.ts";
 import { LiveAnswer } from "./LiveAnswer.tsx";
 import { NoteLine } from "./NoteLine.tsx";
 
@@ -15,8 +15,7 @@ export function MessageList({ here }: { here: Place }) {
   const list = useRef<HTMLElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const atEnd = useSignal(true);
-  const agent = agents.value?.find(({ id }) => id === here.agentId);
-  const agentName = agent?.name || here.agentId;
+  const name = agentName(here.agentId);
 
   const toEnd = () => list.current?.scrollTo({ top: list.current.scrollHeight });
   useLayoutEffect(() => {
@@ -50,7 +49,7 @@ export function MessageList({ here }: { here: Place }) {
               Show earlier messages
             </button>
           )}
-          {empty && (loading.value ? <p class="empty">Loading messages…</p> : <Welcome name={agentName} />)}
+          {empty && (loading.value ? <p class="empty">Loading messages…</p> : <Welcome name={name} />)}
           {items.value.map((item) =>
             item.type === "note" ? (
               <NoteLine key={`note-${item.note.id}`} note={item.note} />
@@ -58,7 +57,7 @@ export function MessageList({ here }: { here: Place }) {
               <Message
                 key={keyOf(item.message)}
                 agentId={here.agentId}
-                author={item.message.role === "user" ? (item.message.senderName ?? "You") : agentName}
+                author={item.message.role === "user" ? (item.message.senderName ?? "You") : name}
                 message={item.message}
               />
             ),
@@ -71,7 +70,7 @@ export function MessageList({ here }: { here: Place }) {
             />
           )}
           {live.value ? (
-            <LiveAnswer author={agentName} turn={live.value} />
+            <LiveAnswer author={name} turn={live.value} />
           ) : (
             waiting && <p class="status-line">Sending…</p>
           )}

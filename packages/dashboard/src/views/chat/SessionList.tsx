@@ -1,8 +1,8 @@
 import type { Session } from "../../api/types.ts";
 import { fullTime, shortTime } from "../../components/format.ts";
 import { Menu, type MenuEntry } from "../../components/Menu.tsx";
+import { hashOf } from "../../state/address.ts";
 import type { Place } from "../../state/place.ts";
-import { hashOf } from "../../state/route.ts";
 import { busySessions, sessions } from "../../state/sessions.ts";
 import { sessionActions } from "./session-actions.ts";
 

@@ -1,4 +1,6 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Message } from "../../components/Message.tsx";
+import { hashOf } from "../../state/address.ts";
 import {
   type HistoryPlace,
   hasEarlier,
@@ -9,14 +11,18 @@ import {
 } from "../../state/history.ts";
 import { keyOf } from "../../state/message-list.ts";
 import { attempt } from "../../state/notices.ts";
-import { hashOf } from "../../state/route.ts";
+import { agentName } from "../../state/place.ts";
 
 /** Messages of a chat, oldest first, with more in either direction. */
 export function Browse({ place, onBack }: { place: HistoryPlace; onBack?: () => void }) {
   const list = shown.value;
+  const root = useRef<HTMLElement>(null);
+  const loaded = list !== undefined;
+  // The newest, or the match that was opened, is the last one.
+  useLayoutEffect(() => root.current?.scrollIntoView({ block: "end" }), [loaded]);
   if (!list) return <p class="empty">Loading messages…</p>;
   return (
-    <section aria-label="Messages" class="browse">
+    <section ref={root} aria-label="Messages" class="browse">
       {onBack && (
         <button type="button" class="button" onClick={onBack}>
           Back to the matches
@@ -34,7 +40,7 @@ export function Browse({ place, onBack }: { place: HistoryPlace; onBack?: () => 
           )}
           <Message
             agentId={place.agentId}
-            author={message.role === "user" ? (message.senderName ?? "User") : place.agentId}
+            author={message.role === "user" ? (message.senderName ?? "User") : agentName(place.agentId)}
             message={message}
           />
         </div>

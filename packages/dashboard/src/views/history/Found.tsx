@@ -4,6 +4,7 @@ import { formatNumber, fullTime } from "../../components/format.ts";
 import { found, type HistoryPlace, search } from "../../state/history.ts";
 import { keyOf } from "../../state/message-list.ts";
 import { report } from "../../state/notices.ts";
+import { agentName } from "../../state/place.ts";
 import { excerptOf } from "./excerpt.ts";
 
 /** Matches of a search, the latest first. */
@@ -37,7 +38,7 @@ export function Found({
           <li key={keyOf(message)}>
             <button type="button" class="match" onClick={() => onOpen(message)}>
               <span class="match-head">
-                {message.role === "user" ? (message.senderName ?? "User") : place.agentId}
+                {message.role === "user" ? (message.senderName ?? "User") : agentName(place.agentId)}
                 <time>{fullTime(message.ts)}</time>
               </span>
               <span class="match-text">

@@ -1,7 +1,7 @@
 import type { Status } from "../../api/types.ts";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { fullTime } from "../../components/format.ts";
-import { hashOf } from "../../state/route.ts";
+import { hashOf } from "../../state/address.ts";
 
 type Agent = Status["agents"][number];
 type Row = Agent["sessions"][number] & { agentId: string };
