@@ -4,6 +4,7 @@ export { type FirstRun, firstRun } from "./first-run.ts";
 export { hasVariable } from "./interpolate.ts";
 export { agentEnvFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
 export { ConfigFileError, type Problem } from "./problems.ts";
+export { loadText } from "./read.ts";
 export type {
   AgentConfig,
   ApiKeyEntry,

@@ -1,0 +1,132 @@
+import { createWriteStream } from "node:fs";
+import { chmod, mkdir, readdir, realpath, rename, rm, symlink, utimes } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { isWithin } from "../../lib/safe-path.ts";
+import { CliError } from "../errors.ts";
+import type { Progress } from "../output.ts";
+import { checkDatabase, isDatabaseInUse } from "./database.ts";
+import { DATABASE } from "./manifest.ts";
+import { readBackup, type Visitor } from "./read.ts";
+import { withScratch } from "./scratch.ts";
+
+export interface RestoreOptions {
+  file: string;
+  /** The directory to make. */
+  home: string;
+  /** Whether a home directory that is in use by nobody may be moved aside. */
+  force: boolean;
+  progress: Progress;
+}
+export interface Restored {
+  home: string;
+  files: number;
+  /** Where the former home directory is now; null when there was none. */
+  movedTo: string | null;
+  /** Links that lead out of the home directory; they are left out. */
+  skippedLinks: string[];
+}
+
+/** Names in the home directory; null when it does not exist. */
+const namesIn = (home: string): Promise<string[] | null> =>
+  readdir(home).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+
+/** Writes what an archive holds into an empty folder. Links come last, so that nothing is written through one. */
+async function extract(
+  file: string,
+  stage: string,
+  progress: Progress,
+): Promise<{ files: number; skippedLinks: string[] }> {
+  const folders: { path: string; mode: number; mtime: number }[] = [];
+  const visit: Visitor = async (path, { type, mode, mtime, content }) => {
+    const target = join(stage, path);
+    await mkdir(type === "directory" ? target : dirname(target), { recursive: true, mode: 0o700 });
+    if (type === "directory") folders.push({ path: target, mode, mtime });
+    if (type !== "file") return;
+    await pipeline(
+      Readable.from(content),
+      createWriteStream(target, { flags: "wx", mode: 0o600, flush: true }),
+    );
+    // The umask may have taken bits away.
+    await chmod(target, mode);
+    await utimes(target, mtime, mtime);
+  };
+  const { files, links } = await readBackup(file, visit, progress);
+  const skippedLinks: string[] = [];
+  const made: string[] = [];
+  for (const [path, target] of Object.entries(links)) {
+    const at = join(stage, path);
+    if (isAbsolute(target) || !isWithin(stage, resolve(dirname(at), target))) skippedLinks.push(path);
+    else {
+      await symlink(target, at);
+      made.push(path);
+    }
+  }
+  // Links behind links can lead further than their own text says.
+  const root = await realpath(stage);
+  for (const path of made) {
+    const real = await realpath(join(stage, path)).catch(() => null);
+    if (real === null || isWithin(root, real)) continue;
+    await rm(join(stage, path));
+    skippedLinks.push(path);
+  }
+  for (const { path, mode, mtime } of folders.reverse()) {
+    await chmod(path, mode);
+    await utimes(path, mtime, mtime);
+  }
+  await chmod(stage, 0o700);
+  return { files: Object.keys(files).length, skippedLinks };
+}
+
+/** Puts the restored directory in its place; returns where the former one went. */
+async function moveInto(
+  stage: string,
+  home: string,
+  present: readonly string[] | null,
+): Promise<string | null> {
+  if (present === null) {
+    await rename(stage, home);
+    return null;
+  }
+  if (present.length === 0) {
+    // An empty home may be a mount point, which can be filled but not replaced.
+    for (const name of await readdir(stage)) await rename(join(stage, name), join(home, name));
+    return null;
+  }
+  const aside = `${home}.before-restore-${new Date().toISOString().replace(/[:.]/g, "-")}`;
+  await rename(home, aside);
+  await rename(stage, home);
+  return aside;
+}
+
+/**
+ * Makes the home directory from an archive. Everything is read, checked and written beside it first, so that it is
+ * there wholly or not at all.
+ * @throws CliError
+ */
+export async function restoreBackup({ file, home, force, progress }: RestoreOptions): Promise<Restored> {
+  const present = await namesIn(home);
+  if (await isDatabaseInUse(join(home, DATABASE))) {
+    throw new CliError(`A gateway is running on ${home}; stop it first.`);
+  }
+  if (present && present.length > 0 && !force) {
+    throw new CliError(
+      `${home} is not empty; --force moves it aside, and GATEWAY_HOME names another directory.`,
+    );
+  }
+  const empty = present?.length === 0;
+  const place = empty ? home : dirname(home);
+  if (relative(place, resolve(file)) === basename(file) && empty) {
+    throw new CliError("The archive lies in the directory that is to be made; move it elsewhere.");
+  }
+  await mkdir(place, { recursive: true, mode: 0o700 });
+  return withScratch(join(place, ".restore-"), async (stage) => {
+    const extracted = await extract(file, stage, progress);
+    if ((await namesIn(stage))?.includes(DATABASE)) checkDatabase(join(stage, DATABASE));
+    return { home, ...extracted, movedTo: await moveInto(stage, home, present) };
+  });
+}

@@ -1,0 +1,136 @@
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { leftoverChildren } from "./home.ts";
+import { type Check, fail, ok, type Patient, warn } from "./types.ts";
+
+/** Checking stops before the next table when this is used up. */
+const BUDGET_MS = 10_000;
+const LOG_TAIL_BYTES = 256 * 1024;
+/** A clock this far behind what it wrote itself was set back. */
+const SLACK_MS = 5 * 60_000;
+/** No gateway ran before this. */
+const FIRST_YEAR = 2025;
+const LAST_YEAR = 2100;
+
+interface Facts {
+  tables: number;
+  checked: number;
+  problem: string | null;
+  newest: number | null;
+  runningTurns: number;
+}
+
+function inspect(file: string): Facts {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 2000 });
+  try {
+    const deadline = Date.now() + BUDGET_MS;
+    const tables = db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
+      .all();
+    let checked = 0;
+    let problem: string | null = null;
+    for (const { name } of tables) {
+      if (Date.now() > deadline || problem !== null) break;
+      const row = db.prepare(`PRAGMA quick_check("${String(name).replaceAll('"', '""')}")`).get();
+      if (row && row.quick_check !== "ok") problem = String(row.quick_check);
+      checked++;
+    }
+    const one = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0];
+    const newest = one("SELECT max(last_activity) FROM sessions");
+    return {
+      tables: tables.length,
+      checked,
+      problem,
+      newest: newest === null ? null : Number(newest),
+      runningTurns: Number(one("SELECT count(*) FROM turns WHERE state = 'running'")),
+    };
+  } finally {
+    db.close();
+  }
+}
+
+/** Unix ms of the last line in the log, and the last line that tells of an end in failure. */
+async function readLogTail(
+  file: string,
+): Promise<{ newest: number | null; fatal: { time: number; msg: string } | null }> {
+  const handle = await open(file).catch(() => null);
+  if (!handle) return { newest: null, fatal: null };
+  try {
+    const { size } = await handle.stat();
+    const length = Math.min(size, LOG_TAIL_BYTES);
+    const { buffer } = await handle.read(Buffer.alloc(length), 0, length, size - length);
+    let newest: number | null = null;
+    let fatal: { time: number; msg: string } | null = null;
+    for (const line of buffer.toString("utf8").split("\n")) {
+      const { time, level, msg } = parseLine(line);
+      const at = typeof time === "number" ? time : Date.parse(String(time));
+      if (!Number.isFinite(at)) continue;
+      newest = Math.max(newest ?? 0, at);
+      const ending = level === "fatal" || (level === "error" && /the gateway stops/.test(String(msg)));
+      if (ending) fatal = { time: at, msg: String(msg) };
+    }
+    return { newest, fatal };
+  } finally {
+    await handle.close();
+  }
+}
+
+function parseLine(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function clockCheck(newest: number): Check {
+  const now = Date.now();
+  const year = new Date(now).getFullYear();
+  const fix = "Set the clock, and let a time service keep it.";
+  if (year < FIRST_YEAR || year > LAST_YEAR)
+    return fail("clock", `The clock says it is the year ${year}.`, fix);
+  if (newest > now + SLACK_MS) {
+    const ahead = new Date(newest).toISOString();
+    return warn("clock", `The clock is behind what was written last, at ${ahead}.`, fix);
+  }
+  return ok("clock", new Date(now).toISOString());
+}
+
+function databaseCheck(facts: Facts | Error | null): Check {
+  const name = "database";
+  const fix = "Stop the gateway, move gateway.db aside and restore a backup.";
+  if (facts === null) return ok(name, "none yet; the first start makes it");
+  if (facts instanceof Error) return fail(name, `It cannot be opened: ${facts.message}.`, fix);
+  if (facts.problem !== null) return fail(name, `It is damaged: ${facts.problem}`, fix);
+  const rest = facts.checked < facts.tables ? ` (the first ${facts.checked} of ${facts.tables} tables)` : "";
+  return ok(name, `opens, and its check passes${rest}`);
+}
+
+/** The database, and what it and the log tell of the clock and of the last end. */
+export async function checkDatabase(patient: Patient): Promise<Check[]> {
+  const { paths, running } = patient;
+  const there = await stat(paths.database).catch(() => null);
+  let facts: Facts | Error | null = null;
+  try {
+    if (there) facts = inspect(paths.database);
+  } catch (error) {
+    facts = error as Error;
+  }
+  const known = facts instanceof Error ? null : facts;
+  const log = await readLogTail(join(paths.logs, "gateway.log"));
+  const crash: string[] = [];
+  if (log.fatal) crash.push(`${new Date(log.fatal.time).toISOString()}: ${log.fatal.msg}`);
+  if (!running && known && known.runningTurns > 0) crash.push(`${known.runningTurns} turns were cut off`);
+  const children = await leftoverChildren(patient);
+  if (children > 0) crash.push(`${children} agent processes were not ended`);
+  const told =
+    crash.length === 0
+      ? ok("last crash", "none found")
+      : warn(
+          "last crash",
+          `${crash.join("; ")}.`,
+          "See logs/gateway.log; the next start puts turns and processes in order.",
+        );
+  return [databaseCheck(facts), clockCheck(Math.max(known?.newest ?? 0, log.newest ?? 0)), told];
+}

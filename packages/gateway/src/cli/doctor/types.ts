@@ -1,0 +1,35 @@
+import type { Config, Env, Paths, Problem } from "../../config/index.ts";
+
+/** What one look at the installation found. */
+export interface Check {
+  name: string;
+  status: "ok" | "warn" | "fail";
+  message: string;
+  /** What to do about it. */
+  fix?: string;
+}
+
+/** What the checks look at. */
+export interface Patient {
+  paths: Paths;
+  env: Env;
+  /** Null when there is none, or it cannot be used. */
+  config: Config | null;
+  problems: readonly Problem[];
+  /** Whether a gateway answers at the configured address. */
+  running: boolean;
+}
+
+export const ok = (name: string, message: string): Check => ({ name, status: "ok", message });
+export const warn = (name: string, message: string, fix: string): Check => ({
+  name,
+  status: "warn",
+  message,
+  fix,
+});
+export const fail = (name: string, message: string, fix: string): Check => ({
+  name,
+  status: "fail",
+  message,
+  fix,
+});

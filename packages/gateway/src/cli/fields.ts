@@ -1,0 +1,145 @@
+import type { RouteDecl } from "@agent-gateway/contract";
+import * as z from "zod";
+import { UsageError } from "./errors.ts";
+import { type Flag, GLOBAL_FLAGS, kebab } from "./flags.ts";
+
+type Kind = "string" | "number" | "boolean" | "list" | "json" | "choice";
+
+/** One value that a route takes, wherever in the request it goes. */
+export interface Field {
+  name: string;
+  place: "params" | "query" | "body";
+  kind: Kind;
+  required: boolean;
+  schema: z.ZodType;
+  /** Words for help: what may be given. */
+  hint: string;
+}
+
+/** A route that has a place on the command line. */
+export type CliRoute = RouteDecl & { name: string; cli: NonNullable<RouteDecl["cli"]> };
+
+/** Takes off what says "may be missing" or "is turned into", down to the type that is written. */
+function written(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
+    return written(schema.unwrap() as z.ZodType);
+  }
+  return schema instanceof z.ZodPipe ? written(schema.in as z.ZodType) : schema;
+}
+
+function kindOf(schema: z.ZodType): Kind {
+  const type = written(schema);
+  if (type instanceof z.ZodString || type instanceof z.ZodEnum) return "string";
+  if (type instanceof z.ZodNumber) return "number";
+  if (type instanceof z.ZodBoolean) return "boolean";
+  if (type instanceof z.ZodArray) return "list";
+  return type instanceof z.ZodUnion ? "choice" : "json";
+}
+
+const HINTS: Record<Kind, string> = {
+  string: "text",
+  number: "number",
+  boolean: "",
+  list: "a,b,…",
+  json: "JSON",
+  choice: "true|false|a,b,…",
+};
+
+function fieldOf(name: string, place: Field["place"], schema: z.ZodType, args: readonly string[]): Field {
+  const type = written(schema);
+  const kind = kindOf(schema);
+  return {
+    name,
+    place,
+    kind,
+    schema,
+    required: place === "params" || args.includes(name) || !schema.safeParse(undefined).success,
+    hint: type instanceof z.ZodEnum ? type.options.join("|") : HINTS[kind],
+  };
+}
+
+const shapeOf = (schema: z.ZodType | undefined): Record<string, z.ZodType> =>
+  schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
+
+/** Everything that a route takes: parameters of its path, query, JSON body. Names that differ in style alone are one. */
+export function fieldsOf(route: CliRoute): Field[] {
+  const args = route.cli.args ?? [];
+  const params = [...route.path.matchAll(/:(\w+)|\*$/g)].map(([found, name]) => name ?? found);
+  const all = [
+    ...params.map((name) => fieldOf(name, "params", z.string(), args)),
+    ...Object.entries(shapeOf(route.query)).map(([name, schema]) => fieldOf(name, "query", schema, args)),
+    ...Object.entries(shapeOf(route.body)).map(([name, schema]) => fieldOf(name, "body", schema, args)),
+  ];
+  return all.filter((field, at) => all.findIndex(({ name }) => kebab(name) === kebab(field.name)) === at);
+}
+
+/** How a field is called in help: its declared short flag first. */
+export function flagNames(route: CliRoute, field: Field): string[] {
+  const declared = Object.entries(route.cli.flags ?? {}).filter(([, name]) => name === field.name);
+  const own = field.name === "*" ? "path" : kebab(field.name);
+  return [...declared.map(([flag]) => kebab(flag)), own];
+}
+
+/** Every flag of a route: fields in any spelling, their declared short names, and `chat` for `chat_id` where free. */
+export function flagsOf(route: CliRoute): Map<string, Flag> {
+  const flags = new Map<string, Flag>(GLOBAL_FLAGS);
+  const fields = fieldsOf(route);
+  const add = (flag: string, field: Field) => {
+    if (!flags.has(flag)) flags.set(flag, { key: `field:${field.name}`, boolean: field.kind === "boolean" });
+  };
+  for (const field of fields) for (const flag of flagNames(route, field)) add(flag, field);
+  for (const field of fields) add(kebab(field.name).replace(/-id$/, ""), field);
+  if (route.rawReply && route.rawReply !== "sse") {
+    for (const flag of ["o", "output"]) flags.set(flag, { key: "output" });
+  }
+  return flags;
+}
+
+const parseJson = (text: string, what: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${what} must be valid JSON.`);
+  }
+};
+
+/** Entries of a list: JSON, or plain texts between commas; a text stands for an object of one required field. */
+function listOf(field: Field, texts: readonly string[], what: string): unknown[] {
+  const type = written(field.schema);
+  const element = type instanceof z.ZodArray ? written(type.element as z.ZodType) : undefined;
+  const [key, ...others] = Object.keys(shapeOf(element));
+  return texts.flatMap((text) => {
+    if (/^\s*[[{]/.test(text)) return parseJson(text, what);
+    const entries = text
+      .split(",")
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== "");
+    return key !== undefined && others.length === 0 ? entries.map((entry) => ({ [key]: entry })) : entries;
+  });
+}
+
+/**
+ * What was typed for a field, as the request takes it.
+ * @throws UsageError when it is not of the field's type
+ */
+export function parseValue(field: Field, texts: readonly string[]): unknown {
+  const what = field.name === "*" ? "path" : kebab(field.name);
+  const text = texts.at(-1)!;
+  switch (field.kind) {
+    case "string":
+      return text;
+    case "number":
+      if (text.trim() === "" || !Number.isFinite(Number(text)))
+        throw new UsageError(`${what} must be a number.`);
+      return Number(text);
+    case "boolean":
+      if (text !== "true" && text !== "false") throw new UsageError(`${what} is either true or false.`);
+      return text === "true";
+    case "list":
+      return listOf(field, texts, what);
+    case "choice":
+      return text === "true" || text === "false" ? text === "true" : listOf(field, texts, what);
+    case "json":
+      return parseJson(text, what);
+  }
+}
