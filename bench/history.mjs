@@ -25,15 +25,13 @@ function servePlain(file) {
   const server = http.createServer((req, res) => {
     const url = new URL(req.url, "http://localhost");
     const rows = page.all("assistant", url.searchParams.get("chat"), Number(url.searchParams.get("before")));
-    const messages = rows
-      .slice(0, 50)
-      .map(({ id, role, content, ts, uuid }) => ({
-        role: role ? "assistant" : "user",
-        content,
-        ts,
-        sessionId: uuid,
-        id,
-      }));
+    const messages = rows.slice(0, 50).map(({ id, role, content, ts, uuid }) => ({
+      role: role ? "assistant" : "user",
+      content,
+      ts,
+      sessionId: uuid,
+      id,
+    }));
     const last = messages.at(-1);
     const body = JSON.stringify({
       messages,

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -125,6 +126,37 @@ export function call(url, path, { method = "GET", body, key = KEY, onChunk } = {
     });
     req.end(data);
   });
+}
+
+/** One kept connection that sends requests of one kind and reads replies by their length: a client that costs nothing. */
+export async function rawClient(url, path, key = KEY) {
+  const { hostname, port } = new URL(url);
+  const socket = net.connect(Number(port), hostname);
+  socket.setNoDelay(true);
+  await once(socket, "connect");
+  let text = "";
+  let done;
+  socket.on("data", (chunk) => {
+    text += chunk.latin1Slice();
+    const end = text.indexOf("\r\n\r\n");
+    if (end < 0) return;
+    const length = Number(/content-length: (\d+)/i.exec(text)[1]);
+    if (text.length < end + 4 + length) return;
+    const reply = { status: Number(text.slice(9, 12)), text: text.slice(end + 4, end + 4 + length) };
+    text = "";
+    done(reply);
+  });
+  const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: `;
+  return {
+    post(body) {
+      const data = JSON.stringify(body);
+      return new Promise((resolve) => {
+        done = resolve;
+        socket.write(`${head}${Buffer.byteLength(data)}\r\n\r\n${data}`);
+      });
+    },
+    close: () => socket.destroy(),
+  };
 }
 
 /** The bare limit: the same agent program driven over its pipe, nothing in between. */

@@ -16,7 +16,7 @@ const MIGRATIONS: readonly string[] = [
      image_config TEXT, video_config TEXT, model TEXT, model_override TEXT,
      context_percent REAL NOT NULL DEFAULT 0, runtime_state TEXT,
      summary TEXT, summary_upto INTEGER NOT NULL DEFAULT 0);
-   CREATE INDEX sessions_chat ON sessions (chat, last_activity);
+   CREATE INDEX sessions_chat ON sessions (chat);
    CREATE TABLE messages (
      id INTEGER PRIMARY KEY AUTOINCREMENT, chat INTEGER NOT NULL, session INTEGER NOT NULL,
      role INTEGER NOT NULL, content TEXT NOT NULL, ts INTEGER NOT NULL, extra TEXT);
@@ -24,9 +24,9 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX messages_session ON messages (session, ts, id);
    CREATE INDEX messages_long ON messages (chat, id) WHERE octet_length(content) > 65536;
    CREATE TABLE turns (
-     id INTEGER PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, session INTEGER NOT NULL,
+     id INTEGER PRIMARY KEY, request_id TEXT NOT NULL, session INTEGER NOT NULL,
      kind TEXT NOT NULL, state TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER);
-   CREATE INDEX turns_running ON turns (state) WHERE state = 'running';
+   CREATE INDEX turns_running ON turns (session) WHERE state = 'running';
    CREATE TABLE turn_parts (id INTEGER PRIMARY KEY, request_id TEXT NOT NULL, text TEXT NOT NULL);
    CREATE INDEX turn_parts_request ON turn_parts (request_id);
    CREATE TABLE message_media (

@@ -12,9 +12,15 @@ export interface StatementResult {
   rows: Row[];
 }
 
-/** To a worker. A `unit` is atomic; units that wait at the same time share one commit. */
+/** Statements that take effect together or not at all. */
+export interface Unit {
+  id: number;
+  statements: readonly Statement[];
+}
+
+/** To a worker. Units that wait at the same time share one commit. */
 export type ToWorker =
-  | { id: number; kind: "unit"; statements: readonly Statement[] }
+  | { id: number; kind: "units"; units: readonly Unit[] }
   | { id: number; kind: "query"; sql: string; params: readonly Param[] }
   | { id: number; kind: "job"; name: string; args: unknown }
   | { id: number; kind: "cancel" }

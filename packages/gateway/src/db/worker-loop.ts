@@ -1,8 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type Connection, openConnection } from "./connection.ts";
-import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker } from "./protocol.ts";
-
-type Unit = Extract<ToWorker, { kind: "unit" }>;
+import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 
 /** How a quiet moment is used: one short step inside a transaction; true while work is left. */
 export type IdleTask = (db: Connection) => boolean;
@@ -103,8 +101,8 @@ export function serveConnection(options: {
 
   const handle = (message: ToWorker, units: Unit[], replies: FromWorker[]) => {
     switch (message.kind) {
-      case "unit":
-        units.push(message);
+      case "units":
+        units.push(...message.units);
         break;
       case "query":
         try {

@@ -28,7 +28,7 @@ export async function recoverTurns(deps: {
             extra: { interrupted: true },
           })
         : []),
-      store.endTurn(requestId, "interrupted", now),
+      store.closeTurn(requestId, now),
       store.dropParts(requestId),
       store.runtimeState(rowId, null),
     );

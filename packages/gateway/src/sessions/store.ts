@@ -147,10 +147,19 @@ export function createSessionStore(db: Database) {
         params: [requestId, kind, now, uuid],
       };
     },
-    endTurn(requestId: string, state: Tables["turns"]["state"], now: number): Statement {
+    /** A session has at most one running turn, so the small index of those finds it. */
+    endTurn(uuid: string, state: Tables["turns"]["state"], now: number): Statement {
       return {
-        sql: "UPDATE turns SET state = ?, ended_at = ? WHERE request_id = ?",
-        params: [state, now, requestId],
+        sql: `UPDATE turns SET state = ?, ended_at = ?
+              WHERE state = 'running' AND session = (SELECT id FROM sessions WHERE uuid = ?)`,
+        params: [state, now, uuid],
+      };
+    },
+    /** The same for a turn that a crash cut off, whose session may be gone. */
+    closeTurn(requestId: string, now: number): Statement {
+      return {
+        sql: "UPDATE turns SET state = 'interrupted', ended_at = ? WHERE state = 'running' AND request_id = ?",
+        params: [now, requestId],
       };
     },
     addPart(requestId: string, text: string) {

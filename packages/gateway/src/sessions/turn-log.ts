@@ -36,6 +36,8 @@ export interface TurnLog {
   readonly firstSeq: number;
   /** True when the last event is in. */
   readonly ended: boolean;
+  /** About how much memory the log holds. */
+  readonly bytes: number;
   /** The reply's text so far. */
   readonly text: string;
   append(event: TurnEvent): void;
@@ -98,6 +100,9 @@ export function createTurnLog(requestId: string): TurnLog {
     },
     get ended() {
       return ended;
+    },
+    get bytes() {
+      return bytes + text.length;
     },
     get text() {
       return text;

@@ -2,6 +2,7 @@ import { type Attachment, GatewayError, type TurnEvent } from "@agent-gateway/co
 import type { AgentConfig } from "../config/index.ts";
 import type { Statement } from "../db/index.ts";
 import type { InputFile, RuntimeEvent, RuntimeSession, TurnOutcome } from "../runtimes/types.ts";
+import { createKeeper } from "./kept-turns.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { MessageExtra, RuntimeState, SessionRow, SessionStore } from "./store.ts";
@@ -64,17 +65,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
   const { clock, db, log } = deps;
   const running = new Map<string, Turn>();
   const kept = new Map<string, Turn[]>();
-
-  const keep = (turn: Turn) => {
-    const list = kept.get(turn.sessionId) ?? [];
-    list.push(turn);
-    kept.set(turn.sessionId, list);
-    clock.after(deps.config().gateway.turns.retainMs, () => {
-      const rest = (kept.get(turn.sessionId) ?? []).filter((other) => other !== turn);
-      if (rest.length > 0) kept.set(turn.sessionId, rest);
-      else kept.delete(turn.sessionId);
-    });
-  };
+  const keep = createKeeper(deps, kept);
 
   /** The agent program's own session, where it holds exactly the messages that the store holds. */
   const resumeState = (session: SessionRow | undefined, limit: number): RuntimeState | undefined => {
@@ -247,11 +238,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
               media: attachments.map((attachment) => mediaPathOf(agent.id, attachment.url)),
             })
           : []),
-        store.endTurn(
-          requestId,
-          status === "done" ? "done" : status === "failed" ? "failed" : "interrupted",
-          now,
-        ),
+        store.endTurn(uuid, status === "done" ? "done" : status === "failed" ? "failed" : "interrupted", now),
         ...(partsWritten ? [store.dropParts(requestId)] : []),
         ...(rowId === undefined
           ? []

@@ -2,8 +2,7 @@ import { GatewayError, type ReplyOf, routes } from "@agent-gateway/contract";
 import { hasLevel } from "../../auth/index.ts";
 import type { Config } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { sleep } from "../../lib/clock.ts";
-import { parseCommand, type Sessions, type Turn } from "../../sessions/index.ts";
+import { parseCommand, type Sessions, type Turn, type TurnResult } from "../../sessions/index.ts";
 import { type Endpoint, endpoint, json, type RequestContext } from "../endpoint.ts";
 import { streamTurn } from "../sse.ts";
 import { type CommandDeps, createCommandRunner } from "./commands.ts";
@@ -46,22 +45,26 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
     return { handled: true } as const;
   };
 
-  /** Waits for the whole reply, or answers 504 after `timeoutMs` while the turn goes on. */
-  const wholeReply = async (
-    turn: Turn,
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<ReplyOf<typeof routes.sendMessage>> => {
-    const waiting = new AbortController();
-    const timeout = sleep(clock, timeoutMs, AbortSignal.any([waiting.signal, signal]));
-    const result = await Promise.race([turn.done, timeout]);
-    waiting.abort();
-    if (!result)
+  /** Resolves to the turn's result, or to undefined after `timeoutMs` while the turn goes on. */
+  const resultWithin = (turn: Turn, timeoutMs: number): Promise<TurnResult | undefined> =>
+    new Promise((resolve) => {
+      const cancel = clock.after(timeoutMs, () => resolve(undefined));
+      void turn.done.then((result) => {
+        cancel();
+        resolve(result);
+      });
+    });
+
+  /** Waits for the whole reply; 504 when it takes longer. */
+  const wholeReply = async (turn: Turn, timeoutMs: number): Promise<ReplyOf<typeof routes.sendMessage>> => {
+    const result = await resultWithin(turn, timeoutMs);
+    if (!result) {
       throw errorOf(
         turn,
         "TIMEOUT",
         "The agent did not answer in time; it works on, and its stream can be read.",
       );
+    }
     if (result.status === "timeout")
       throw errorOf(turn, "TIMEOUT", "The agent did not finish in time and was interrupted.");
     if (result.status === "failed") throw errorOf(turn, "AGENT_FAILED", result.error ?? "The agent failed.");
@@ -98,7 +101,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         videoParams: compact(body.video_params),
         softMs: body.timeout_ms,
       });
-      if (!body.stream) return json(await wholeReply(turn, body.timeout_ms, context.signal));
+      if (!body.stream) return json(await wholeReply(turn, body.timeout_ms));
       const cancel = clock.after(body.timeout_ms, () =>
         turn.log.append({
           type: "timeout",

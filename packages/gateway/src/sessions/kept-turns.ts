@@ -1,0 +1,58 @@
+import type { SessionDeps } from "./ports.ts";
+import type { Turn } from "./turns.ts";
+
+/** Finished turns of all sessions together may hold this much; beyond it the oldest go before their time. */
+const MAX_TURNS = 5_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+interface Kept {
+  turn: Turn;
+  until: number;
+  bytes: number;
+}
+
+/**
+ * Keeps finished turns readable in `bySession` for `gateway.turns.retainMs`. One timer serves all: a busy gateway ends
+ * thousands of turns in that time.
+ */
+export function createKeeper(deps: SessionDeps, bySession: Map<string, Turn[]>): (turn: Turn) => void {
+  const { clock } = deps;
+  let queue: Kept[] = [];
+  let head = 0;
+  let bytes = 0;
+  let timer = false;
+
+  const dropFirst = () => {
+    const { turn, bytes: size } = queue[head++]!;
+    bytes -= size;
+    const rest = (bySession.get(turn.sessionId) ?? []).filter((other) => other !== turn);
+    if (rest.length > 0) bySession.set(turn.sessionId, rest);
+    else bySession.delete(turn.sessionId);
+    if (head > MAX_TURNS) {
+      queue = queue.slice(head);
+      head = 0;
+    }
+  };
+  const sweep = () => {
+    timer = false;
+    while (queue[head] && queue[head]!.until <= clock.now()) dropFirst();
+    arm();
+  };
+  const arm = () => {
+    const next = queue[head];
+    if (timer || !next) return;
+    timer = true;
+    clock.after(Math.max(50, next.until - clock.now()), sweep);
+  };
+
+  return (turn) => {
+    const size = turn.log.bytes;
+    queue.push({ turn, until: clock.now() + deps.config().gateway.turns.retainMs, bytes: size });
+    bytes += size;
+    const own = bySession.get(turn.sessionId);
+    if (own) own.push(turn);
+    else bySession.set(turn.sessionId, [turn]);
+    while (queue.length - head > MAX_TURNS || (bytes > MAX_BYTES && queue.length - head > 1)) dropFirst();
+    arm();
+  };
+}
