@@ -11,6 +11,7 @@ import {
   startupWarnings,
 } from "./config/index.ts";
 import { systemClock } from "./lib/clock.ts";
+import { HomeInUseError, type HomeLock, lockHome } from "./lib/home-lock.ts";
 import { createLogger } from "./lib/log.ts";
 
 /** `EX_CONFIG` of sysexits.h: the configuration cannot be used. */
@@ -25,8 +26,8 @@ function readArguments(args: readonly string[]): { config?: string | undefined; 
   try {
     const options = { config: { type: "string" }, port: { type: "string" } } as const;
     const { values } = parseArgs({ args: [...args], options });
-    if (values.port !== undefined && !/^\d{1,5}$/.test(values.port))
-      throw new UsageError("--port takes a number.");
+    if (values.port !== undefined && (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535))
+      throw new UsageError("--port takes a number from 0 to 65535.");
     return values;
   } catch (error) {
     throw new UsageError(
@@ -39,6 +40,7 @@ function readArguments(args: readonly string[]): { config?: string | undefined; 
 export async function serve(args: readonly string[]): Promise<void> {
   const clock = systemClock;
   let started: { close(): Promise<void> } | undefined;
+  let lock: HomeLock | undefined;
   let stopping = false;
   const logs = { flush: () => Promise.resolve() };
 
@@ -48,6 +50,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     setTimeout(() => process.exit(code || 1), STOP_MS).unref();
     await started?.close();
     await logs.flush();
+    await lock?.release();
     process.exit(code);
   };
   process.on("SIGTERM", () => void stop(0));
@@ -57,6 +60,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     const { config: file, port } = readArguments(args);
     const env = { ...process.env, ...(file && { GATEWAY_CONFIG: file }), ...(port && { PORT: port }) };
     const paths = createPaths(env);
+    lock = await lockHome(paths.home, clock);
     const first = await firstRun(paths, env);
     const logger = createLogger({ dir: paths.logs, clock, config: DEFAULT_LOGS, stdout: process.stdout });
     const { log } = logger;
@@ -87,14 +91,20 @@ export async function serve(args: readonly string[]): Promise<void> {
     if (first) console.log(welcome(reach, first, join(paths.home, ".env")));
     app.afterStart();
   } catch (error) {
-    const known = error instanceof ConfigFileError || error instanceof UsageError;
-    const { code, message } = error as NodeJS.ErrnoException;
+    const refused = [ConfigFileError, UsageError, HomeInUseError].some((kind) => error instanceof kind);
+    const { code, message, address, port } = error as NodeJS.ErrnoException & {
+      address?: string;
+      port?: number;
+    };
     console.error(
-      code === "EADDRINUSE" ? "The port is in use; choose another with --port or gateway.port." : message,
+      code === "EADDRINUSE"
+        ? `Port ${port} on ${address} is in use; choose another with --port, PORT or gateway.port.`
+        : message,
     );
-    if (!known && code === undefined)
+    if (!refused && code === undefined)
       console.error("See logs/gateway.log in the gateway's home for details.");
     await logs.flush();
+    await lock?.release();
     process.exit(error instanceof ConfigFileError ? EXIT_CONFIG : error instanceof UsageError ? 2 : 1);
   }
 }

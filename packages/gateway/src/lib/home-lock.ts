@@ -1,0 +1,56 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "./clock.ts";
+
+/** `SQLITE_BUSY` of https://www.sqlite.org/rescode.html: another process holds the lock. */
+const SQLITE_BUSY = 5;
+
+/** Another gateway runs on the same home. */
+export class HomeInUseError extends Error {}
+
+/** A home that this process alone writes to. */
+export interface HomeLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the home for this process. The lock is one of the operating system's on `run/gateway.lock`, by way of SQLite:
+ * it ends with the process however that ends, holds between containers, and has no moment at which two could take
+ * over from one that died, as a file with a process id has. `run/gateway.json` only says who holds it.
+ * @throws {HomeInUseError} while another process holds it.
+ */
+export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {
+  const dir = join(home, "run");
+  const record = join(dir, "gateway.json");
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const file = new DatabaseSync(join(dir, "gateway.lock"));
+  try {
+    file.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    file.close();
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    const { pid } = await readHolder(record);
+    throw new HomeInUseError(
+      `Another gateway${pid === undefined ? "" : ` (process ${pid})`} already runs with this home (${home}); stop it, or set GATEWAY_HOME to another folder.`,
+    );
+  }
+  await writeFile(record, `${JSON.stringify({ pid: process.pid, startedAt: clock.now() })}\n`, {
+    mode: 0o600,
+  });
+  return {
+    async release() {
+      await rm(record, { force: true });
+      if (file.isOpen) file.close();
+    },
+  };
+}
+
+async function readHolder(record: string): Promise<{ pid?: number | undefined }> {
+  try {
+    const { pid } = JSON.parse(await readFile(record, "utf8")) as { pid?: unknown };
+    return { pid: typeof pid === "number" ? pid : undefined };
+  } catch {
+    return {};
+  }
+}
