@@ -3,6 +3,8 @@
  * stability: whatever is unknown or malformed is skipped, and every field is checked before it is believed.
  */
 
+import { readDeltaLine } from "./delta-line.ts";
+
 /** A block of an Anthropic message that matters here. */
 export type Block =
   | { type: "text"; text: string }
@@ -63,6 +65,8 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Reads one line; null for what is no JSON object. */
 export function parseLine(line: string): AgentLine | null {
+  const delta = readDeltaLine(line);
+  if (delta !== undefined) return { kind: "delta", of: "text", text: delta };
   let value: unknown;
   try {
     value = JSON.parse(line);

@@ -7,6 +7,8 @@ import { newTurn, outcomeOf, reduceTurn, type TurnState } from "./turn-state.ts"
 /** After an acknowledged interrupt the result takes about 15 ms, 40 ms out of a tool. */
 const INTERRUPT_STEP_MS = 700;
 const INTERRUPT_ATTEMPTS = 2;
+/** A program that ends itself after an answer is gone within this, and whatever is sent to it meanwhile is lost. */
+const LEAVING_MS = 500;
 
 /** `lost`: the process gave up its start before it answered; the line has to go to its successor. */
 export type RunEnd = TurnOutcome | "lost";
@@ -40,6 +42,8 @@ export function createRun(
   let over = false;
   let interrupted = false;
   let connection: Connection | undefined;
+  let sentAt: number | undefined;
+  let heard = false;
 
   const settle = (how: RunEnd) => {
     over = true;
@@ -79,9 +83,11 @@ export function createRun(
     unwanted: unwanted.promise,
     sentTo(to) {
       connection = to;
+      sentAt = clock.now();
     },
     receive(line) {
       if (over) return;
+      heard = true;
       const step = reduceTurn(state, line);
       state = step.state;
       for (const event of step.events) emit(event);
@@ -89,7 +95,9 @@ export function createRun(
     },
     fail({ error, wanted = false } = {}) {
       const outcome = outcomeOf(state, null, { interrupted: interrupted || wanted, window });
-      settle(error !== undefined && outcome.status === "failed" ? { ...outcome, error } : outcome);
+      if (outcome.status !== "failed") return settle(outcome);
+      const unread = !heard && sentAt !== undefined && clock.now() - sentAt < LEAVING_MS;
+      settle({ ...outcome, ...(error !== undefined && { error }), unread });
     },
     lose: () => settle("lost"),
     async interrupt() {

@@ -3,7 +3,7 @@ import type { Conversation } from "./args.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CONTROL_TIMEOUT_MS } from "./control.ts";
 import { commandLine, userLine } from "./input.ts";
-import type { AgentLine, Fields } from "./protocol.ts";
+import { type AgentLine, type Fields, textOrNull } from "./protocol.ts";
 import { replayHistory } from "./replay.ts";
 import { createRequestHandler } from "./requests.ts";
 import { createRun, type Run } from "./run.ts";
@@ -20,6 +20,7 @@ const MAX_RESTARTS = 2;
 const CLOSE_GRACE_MS = 1000;
 
 const INTERRUPTED: TurnOutcome = { status: "interrupted", text: "" };
+const ENDED = "The agent process ended unexpectedly.";
 const failed = (error: string): TurnOutcome => ({ status: "failed", text: "", error });
 
 /** One start of the program. */
@@ -49,12 +50,18 @@ export async function openAgentCliSession(
   let current: Run | undefined;
   let model = options.model;
   let sessionId: string | null = null;
+  let version: string | null = null;
+  let served = 0;
   let lastPercent: number | undefined;
   let restarts = 0;
   let closing = false;
   let dead = false;
 
   const window = () => (model === options.model ? options.contextWindow : undefined);
+
+  /** Any program can answer control requests; only one that tells its version is known to keep sessions. */
+  const isClaudeCode = () =>
+    link.control.supported === true && (version !== null || launch.traits.claudeCode);
 
   async function start(conversation: Conversation): Promise<void> {
     const connection = await openConnection({
@@ -79,6 +86,9 @@ export async function openAgentCliSession(
       },
       launch.traits.claudeCode ? CLAUDE_START_TIMEOUT_MS : CONTROL_TIMEOUT_MS,
     );
+    void initialized.then((answer) => {
+      if (answer.type === "ok") version = textOrNull(answer.response.claude_code_version) ?? version;
+    });
     const started: Link = { ...connection, conversation, proven: false, unknown: false, initialized };
     link = started;
     log.info({ pid: started.process.pid, resumed: conversation.type === "resume" }, "agent process started");
@@ -100,6 +110,7 @@ export async function openAgentCliSession(
 
   function receive(from: Link, line: AgentLine): void {
     if (line.kind === "init") {
+      version = line.version ?? version;
       if (sessionId === null)
         log.info({ version: line.version, model: line.model }, "agent program is ready");
       sessionId = line.sessionId;
@@ -142,14 +153,15 @@ export async function openAgentCliSession(
     const to = link;
     const line = await makeLine().catch(() => null);
     if (run.interrupted || closing) return INTERRUPTED;
-    if (dead) return failed("The agent process ended unexpectedly.");
+    if (dead) return { ...failed(ENDED), unread: served > 0 };
     if (line === null) return failed("A file of the message could not be read.");
     if (to !== link) return "lost";
     run.sentTo(to);
     to.send(line);
     const how = await run.end;
-    if (how !== "lost") unreplayed = [];
-    return how;
+    if (how === "lost") return how;
+    unreplayed = [];
+    return served++ === 0 && how.unread ? { ...how, unread: false } : how;
   }
 
   /** Sends a line and follows it to its end, over a restart if need be. */
@@ -180,8 +192,7 @@ export async function openAgentCliSession(
       return link.process.pid;
     },
     get resumeToken() {
-      // Only a program that answers control requests is known to keep sessions.
-      if (link.control.supported !== true) return null;
+      if (!isClaudeCode()) return null;
       return sessionId ?? (link.conversation.type === "resume" ? link.conversation.id : null);
     },
     get primed() {
@@ -212,7 +223,7 @@ export async function openAgentCliSession(
     },
     async compact() {
       await Promise.race([link.initialized, gone.promise]);
-      if (link.control.supported !== true) return null;
+      if (!isClaudeCode()) return null;
       const { outcome, state } = await follow(
         async () => commandLine("/compact"),
         () => {},
