@@ -72,10 +72,10 @@ function readSpecial(text: string, at: number, depth: number, absent: Set<string
     case "~":
       return depth < MAX_DEPTH ? readEmphasis(text, at, depth, absent) : undefined;
     case "[":
-      return readLink(text, at, depth);
+      return readLink(text, at, depth, absent);
     case "!":
       // Pictures from elsewhere are not loaded; their link is shown.
-      return text[at + 1] === "[" ? readLink(text, at + 1, depth) : undefined;
+      return text[at + 1] === "[" ? readLink(text, at + 1, depth, absent) : undefined;
     case "<":
       return readAddress(text, at, ANGLE_LINK, 1);
     case "h":
@@ -140,7 +140,12 @@ function readEmphasis(text: string, at: number, depth: number, absent: Set<strin
   }
 }
 
-function readLink(text: string, at: number, depth: number): Found {
+function readLink(text: string, at: number, depth: number, absent: Set<string>): Found {
+  if (absent.has("]")) return undefined;
+  if (!text.includes("](", at)) {
+    absent.add("]");
+    return undefined;
+  }
   let open = 0;
   for (let end = at; end < text.length && end - at < MAX_LABEL; end++) {
     if (text[end] === "\\") end++;

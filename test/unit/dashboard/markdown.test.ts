@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Block, parseBlocks } from "../../../packages/dashboard/src/components/markdown/blocks.ts";
+import {
+  type Inline,
+  parseInline,
+  safeHref,
+} from "../../../packages/dashboard/src/components/markdown/inline.ts";
+
+/** The tree in brackets, without what only the page needs. */
+const shape = (nodes: Inline[]): string =>
+  nodes
+    .map((node) => {
+      if (node.type === "text") return node.text;
+      if (node.type === "break") return "|";
+      if (node.type === "code") return `code(${node.text})`;
+      const name = node.type === "link" ? `link ${node.href}` : node.type;
+      return `${name}(${shape(node.children)})`;
+    })
+    .join("");
+const inline = (text: string) => shape(parseInline(text));
+const strip = (block: Block): unknown => {
+  const { raw: _raw, ...rest } = block;
+  if (rest.type === "quote") return { ...rest, blocks: rest.blocks.map(strip) };
+  if (rest.type === "list") return { ...rest, items: rest.items.map((item) => item.map(strip)) };
+  return rest;
+};
+const blocks = (text: string) => parseBlocks(text).map(strip);
+const paragraph = (text: string) => ({ type: "paragraph", text });
+
+describe("inline text", () => {
+  it.each([
+    ["**a** *b* ***c*** ~~d~~", "strong(a) em(b) strong(em(c)) del(d)"],
+    ["**a *b* c**", "strong(a em(b) c)"],
+    ["**a *b***", "strong(a em(b))"],
+    ["snake_case_name and _em_", "snake_case_name and em(em)"],
+    ["2 * 3 * 4 ** 5", "2 * 3 * 4 ** 5"],
+    ["`a **b**` ``c ` d``", "code(a **b**) code(c ` d)"],
+    ["`open **b**", "`open strong(b)"],
+    ["\\*not\\* \\a", "*not* \\a"],
+    ["a\nb", "a|b"],
+    ["[x **y**](https://a.example/p_(q))", "link https://a.example/p_(q)(x strong(y))"],
+    [
+      "see https://a.example/x, or (https://b.example).",
+      "see link https://a.example/x(https://a.example/x), or (link https://b.example/(https://b.example)).",
+    ],
+    ["<https://a.example>", "link https://a.example/(https://a.example)"],
+    ["![pic](https://a.example/i.png)", "link https://a.example/i.png(pic)"],
+    ["<b>x</b> &amp;", "<b>x</b> &amp;"],
+  ])("reads %j", (text, expected) => {
+    expect(inline(text)).toBe(expected);
+  });
+
+  it("links to the web and to mail alone", () => {
+    for (const bad of [
+      "javascript:alert(1)",
+      " javascript:x",
+      "JaVaScRiPt:x",
+      "data:text/html,x",
+      "/path",
+      "vbscript:x",
+    ]) {
+      expect(safeHref(bad)).toBeUndefined();
+      expect(inline(`[x](${bad})`)).not.toContain("link");
+    }
+    expect(safeHref("mailto:a@b.example")).toBe("mailto:a@b.example");
+  });
+
+  it("loses no letter of any text", () => {
+    const pieces = fc.array(
+      fc.constantFrom(
+        "*",
+        "**",
+        "_",
+        "`",
+        "```",
+        "~~",
+        "[",
+        "](",
+        ")",
+        "!",
+        "<",
+        "\\",
+        "a",
+        "ก",
+        " ",
+        "b c",
+        "https://x.example",
+      ),
+    );
+    const letters = (text: string) => text.replace(/[^a-zก]/g, "");
+    const visible = (nodes: Inline[]): string =>
+      nodes
+        .map((node) => ("text" in node ? node.text : "children" in node ? visible(node.children) : ""))
+        .join("");
+    fc.assert(
+      fc.property(pieces, (parts) => {
+        const text = parts.filter((part) => !part.includes("](")).join("");
+        expect(letters(visible(parseInline(text)))).toBe(letters(text));
+      }),
+    );
+  });
+
+  it.each(["*a ", "**a ", "[", "`", "_a", "![", "<https://", "a*", "~~", "[x](", "``a "])(
+    "is done in a moment with 50,000 characters of %j",
+    (piece) => {
+      const started = performance.now();
+      parseInline(piece.repeat(50_000 / piece.length));
+      expect(performance.now() - started).toBeLessThan(1000);
+    },
+  );
+});
+
+describe("blocks", () => {
+  it("reads headings, paragraphs, rules and quotes", () => {
+    expect(blocks("# A #\ntext\nmore\n\n---\n> q1\n> q2")).toEqual([
+      { type: "heading", level: 1, text: "A" },
+      paragraph("text\nmore"),
+      { type: "rule" },
+      { type: "quote", blocks: [paragraph("q1\nq2")] },
+    ]);
+  });
+
+  it("takes code as it is, also before its fence is closed", () => {
+    expect(blocks("```js\nlet a = `x`;\n\n# no\n```\nafter")).toEqual([
+      { type: "code", language: "js", text: "let a = `x`;\n\n# no" },
+      paragraph("after"),
+    ]);
+    expect(blocks("~~~\nhalf")).toEqual([{ type: "code", language: "", text: "half" }]);
+  });
+
+  it("reads nested and numbered lists", () => {
+    expect(blocks("3. a\n4. b\n\n- x\n  - y\n\n  z\n- w")).toEqual([
+      { type: "list", start: 3, items: [[paragraph("a")], [paragraph("b")]] },
+      {
+        type: "list",
+        start: undefined,
+        items: [
+          [paragraph("x"), { type: "list", start: undefined, items: [[paragraph("y")]] }, paragraph("z")],
+          [paragraph("w")],
+        ],
+      },
+    ]);
+  });
+
+  it("reads tables, each row as wide as the head", () => {
+    expect(blocks("| a | b |\n|---|:-:|\n| 1 |\n| x \\| y | 2 | 3 |\n\nend")).toEqual([
+      {
+        type: "table",
+        head: ["a", "b"],
+        rows: [
+          ["1", ""],
+          ["x | y", "2"],
+        ],
+      },
+      paragraph("end"),
+    ]);
+  });
+
+  it("ends with any text, and quickly with a long one", () => {
+    const piece = fc.constantFrom(
+      "\n",
+      "\n\n",
+      "- ",
+      "  - ",
+      "1. ",
+      "> ",
+      "```\n",
+      "# ",
+      "|",
+      "---",
+      "a",
+      "    ",
+      "\t",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 200 }), (parts) => Array.isArray(parseBlocks(parts.join("")))),
+    );
+    for (const line of ["- ", "> ", "1. a\n", "- a\n", "> > > > ", "|a|\n|-|\n", "a\n", "```\n"]) {
+      const started = performance.now();
+      parseBlocks(line.repeat(100_000 / line.length));
+      expect(performance.now() - started, line).toBeLessThan(2000);
+    }
+  });
+});
