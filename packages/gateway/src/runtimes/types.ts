@@ -39,6 +39,8 @@ export interface TurnOutcome {
   text: string;
   /** For `failed`: one sentence for the user. */
   error?: string;
+  /** For `failed`: a process that had served earlier turns was gone before it took this one; a new one may have it. */
+  unread?: boolean;
   /** Real model that answered, where the runtime says so. */
   model?: string;
   /** Share of the context in use, 0-100, where the runtime reports it. */

@@ -192,7 +192,11 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         interruptible = true;
         const own = await request.act?.(runtime);
         if (own?.summary) return { status: "done", text: own.summary };
-        return await runtime.turn({ text: request.text, files: request.files ?? [] }, emit);
+        const input = { text: request.text, files: request.files ?? [] };
+        const outcome = await runtime.turn(input, emit);
+        if (!outcome.unread || stopReason) return outcome;
+        await runtime.closed;
+        return await (await pool.runtime(place, open)).turn(input, emit);
       } catch (error) {
         return failed(error);
       }
