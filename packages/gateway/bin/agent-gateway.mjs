@@ -2,7 +2,7 @@
 // Starts the built gateway with a Node.js that can run it. Must parse on any Node.js that can load ES modules.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createRequire, enableCompileCache } from "node:module";
+import * as module from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -12,7 +12,7 @@ const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 function pinnedNode() {
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   try {
-    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    const manifest = module.createRequire(import.meta.url).resolve(`${name}/package.json`);
     return join(dirname(manifest), "bin", process.platform === "win32" ? "node.exe" : "node");
   } catch {
     return undefined;
@@ -43,6 +43,6 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
 } else {
   if (!existsSync(main)) await buildCheckout();
   const home = process.env.GATEWAY_HOME || join(homedir(), ".agent-gateway");
-  if (existsSync(home)) enableCompileCache(join(home, "cache"));
+  if (existsSync(home)) module.enableCompileCache(join(home, "cache"));
   await import(pathToFileURL(main).href);
 }
