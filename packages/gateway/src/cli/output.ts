@@ -47,9 +47,14 @@ const WIDE =
 const width = (text: string) =>
   [...text].reduce((sum, char) => sum + (WIDE.test(char) ? 2 : /\p{Mark}/u.test(char) ? 0 : 1), 0);
 
+const isBlank = (value: unknown) =>
+  value === undefined || value === null || value === "" || ["[]", "{}"].includes(JSON.stringify(value));
+
 /** Rows as lines: columns under headings in a terminal, else values between tabs. */
 export function table(rows: readonly Row[], tty: boolean = process.stdout.isTTY): string {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  // A column in which nothing stands only takes room from the others.
+  const names = tty ? all.filter((name) => rows.some((row) => !isBlank(row[name]))) : all;
   const cells = rows.map((row) => names.map((name) => oneLine(cell(name, row[name]))));
   if (!tty) return cells.map((line) => `${line.join("\t")}\n`).join("");
   const shown = [names, ...cells.map((line) => line.map(cut))];

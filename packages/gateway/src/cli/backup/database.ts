@@ -47,21 +47,3 @@ export function checkDatabase(file: string): void {
     db?.close();
   }
 }
-
-/**
- * Whether a process has the database open, in whatever state it or its machine is: in WAL mode every connection holds
- * a shared lock for as long as it lives (https://sqlite.org/wal.html#noshm), so that none other can have it alone.
- */
-export async function isDatabaseInUse(file: string): Promise<boolean> {
-  if (!(await exists(file))) return false;
-  let db: DatabaseSync | undefined;
-  try {
-    db = new DatabaseSync(file, { timeout: 0 });
-    db.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK");
-    return false;
-  } catch (error) {
-    return /locked|busy/i.test((error as Error).message);
-  } finally {
-    db?.close();
-  }
-}

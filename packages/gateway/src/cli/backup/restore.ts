@@ -4,9 +4,10 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isWithin } from "../../lib/safe-path.ts";
+import { isDatabaseInUse } from "../database-lock.ts";
 import { CliError } from "../errors.ts";
 import type { Progress } from "../output.ts";
-import { checkDatabase, isDatabaseInUse } from "./database.ts";
+import { checkDatabase } from "./database.ts";
 import { DATABASE } from "./manifest.ts";
 import { readBackup, type Visitor } from "./read.ts";
 import { withScratch } from "./scratch.ts";
@@ -28,12 +29,18 @@ export interface Restored {
   skippedLinks: string[];
 }
 
-/** Names in the home directory; null when it does not exist. */
-const namesIn = (home: string): Promise<string[] | null> =>
-  readdir(home).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
+/** What an otherwise empty home may hold: compiled code of this very program, and what ext4 keeps in a volume's root. */
+const NOTHING = new Set(["cache", "lost+found"]);
+
+/** Names in the home directory that mean something; null when it does not exist. */
+const namesIn = async (home: string): Promise<string[] | null> => {
+  try {
+    return (await readdir(home)).filter((name) => !NOTHING.has(name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
-  });
+  }
+};
 
 /** Writes what an archive holds into an empty folder. Links come last, so that nothing is written through one. */
 async function extract(

@@ -1,5 +1,6 @@
 import { access, readFile } from "node:fs/promises";
 import { checkConfig, createPaths, loadText, type Problem } from "../../config/index.ts";
+import { isDatabaseInUse } from "../database-lock.ts";
 import { UsageError } from "../errors.ts";
 import { GLOBAL_FLAGS, isOn, parseFlags } from "../flags.ts";
 import { print, printable, printJson } from "../output.ts";
@@ -29,8 +30,10 @@ async function examine(): Promise<Check[]> {
           },
         ]
       : await checkConfig(paths, env);
-  const running = config !== null && (await isGateway(config.gateway.bind, config.gateway.port));
-  const patient: Patient = { paths, env, config, problems, running };
+  const answers = config !== null && (await isGateway(config.gateway.bind, config.gateway.port));
+  // It may have been started with another port than the file's.
+  const running = answers || (await isDatabaseInUse(paths.database));
+  const patient: Patient = { paths, env, config, problems, answers, running };
   const found = await Promise.all([
     checkNode(),
     checkHome(patient),

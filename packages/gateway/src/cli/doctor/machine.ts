@@ -55,17 +55,20 @@ async function listenProblem(host: string, port: number): Promise<string | null>
   }
 }
 
-export async function checkPort({ config, running }: Patient): Promise<Check> {
+export async function checkPort({ config, answers, running }: Patient): Promise<Check> {
   const name = "port";
   if (!config)
     return warn(name, "Not looked at, since the configuration cannot be used.", "Mend the configuration.");
   const { bind, port } = config.gateway;
-  if (running) return ok(name, `a gateway answers on ${urlOf(bind, port)}`);
+  if (answers) return ok(name, `a gateway answers on ${urlOf(bind, port)}`);
   const problem = await listenProblem(bind, port);
   const at = `${bind}:${port}`;
   switch (problem) {
     case null:
-      return ok(name, `${at} is free; no gateway is running`);
+      return ok(
+        name,
+        `${at} is free; ${running ? "a gateway runs at another address" : "no gateway is running"}`,
+      );
     case "EADDRINUSE":
       return fail(name, `${at} is taken by another program.`, "End it, or choose another gateway.port.");
     case "EACCES":

@@ -17,6 +17,8 @@ export interface Patient {
   config: Config | null;
   problems: readonly Problem[];
   /** Whether a gateway answers at the configured address. */
+  answers: boolean;
+  /** Whether a gateway runs on this home directory, wherever it listens. */
   running: boolean;
 }
 
