@@ -3,7 +3,7 @@ import { once } from "node:events";
 /** What a terminal would act on rather than show: messages come from anyone. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-const TIME_FIELDS = /^(?:ts|createdAt|lastActivity|spawnedAt|startedAt|expires_at|expiresAt|nextCursor)$/;
+const TIME_FIELDS = /^(?:ts|createdAt|lastActivity|spawnedAt|startedAt|expires_at|expiresAt)$/;
 const MAX_CELL = 60;
 
 type Row = Record<string, unknown>;
