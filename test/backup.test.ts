@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sealOf } from "../packages/gateway/src/cli/backup/seal.ts";
 import { encodeHeader } from "../packages/gateway/src/cli/backup/tar.ts";
 import { runCli } from "./fixtures/cli.ts";
 import { put, startGateway } from "./harness.ts";
@@ -15,6 +17,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const backup = (home: string, ...args: string[]) =>
   runCli(["backup", ...args], { env: { GATEWAY_HOME: home } });
+
+/** An archive of these bytes. */
+function sealed(content: Buffer): Buffer<ArrayBuffer> {
+  const zipped = gzipSync(content);
+  return Buffer.concat([zipped, sealOf(createHash("sha256").update(zipped).digest())]);
+}
 
 /** A home without a gateway. */
 async function quietHome(): Promise<string> {
@@ -115,8 +123,19 @@ describe("backup", () => {
     const file = join(folder, "flip.tgz");
     await backup(home, "create", file);
     const bytes = await readFile(file);
-    // The byte that names the operating system says nothing about the content.
-    const places = [0, 1, 4, 8, 20, Math.floor(bytes.length / 2), bytes.length - 9, bytes.length - 1];
+    // The seal is 58 bytes long; before it stand the last bits of the compressed data, some without a meaning.
+    const places = [
+      0,
+      1,
+      4,
+      8,
+      9,
+      20,
+      Math.floor(bytes.length / 2),
+      bytes.length - 67,
+      bytes.length - 40,
+      bytes.length - 1,
+    ];
     const damaged = places.map((at) => {
       const copy = Buffer.from(bytes);
       copy[at]! ^= 0x40;
@@ -126,7 +145,7 @@ describe("backup", () => {
     const whole = gunzipSync(bytes);
     const changed = Buffer.from(whole);
     changed[changed.indexOf("some content")] = 0x53;
-    damaged.push(gzipSync(changed), gzipSync(Buffer.concat([whole, Buffer.from("more")])));
+    damaged.push(sealed(changed), sealed(Buffer.concat([whole, Buffer.from("more")])), gzipSync(whole));
     for (const [at, content] of damaged.entries()) {
       await writeFile(file, content);
       const { code, stdout, stderr } = await backup(home, "verify", file);
@@ -172,7 +191,7 @@ describe("backup", () => {
     for (const { name, type, target } of evil) {
       const header = encodeHeader({ name, type, target, mode: 0o600, size: 0, mtime: 0 });
       const file = join(folder, "evil.tgz");
-      await writeFile(file, gzipSync(Buffer.concat([header, Buffer.alloc(1024)])));
+      await writeFile(file, sealed(Buffer.concat([header, Buffer.alloc(1024)])));
       const { code, stderr } = await backup(join(folder, "evil-home"), "restore", file);
       expect(code).toBe(1);
       expect(stderr).toContain("outside");

@@ -12,6 +12,7 @@ import { bytes, type Progress } from "../output.ts";
 import { snapshotDatabase } from "./database.ts";
 import { DATABASE, FORMAT, HOME_PREFIX, MANIFEST, type Manifest } from "./manifest.ts";
 import { withScratch } from "./scratch.ts";
+import { createSealer } from "./seal.ts";
 import { END, encodeHeader, padding, type TarHeader } from "./tar.ts";
 import { type Found, walk } from "./walk.ts";
 
@@ -159,6 +160,7 @@ async function writeArchive(
     await pipeline(
       Readable.from(archive(), { objectMode: false }),
       createGzip({ level: GZIP_LEVEL }),
+      createSealer({ append: true }).stream,
       createWriteStream(whole, { flags: "wx", mode: 0o600, flush: true }),
     );
     await rename(whole, target);

@@ -1,23 +1,31 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { CliError } from "../errors.ts";
 import { bytes, type Progress } from "../output.ts";
 import { HOME_PREFIX, MANIFEST, MAX_MANIFEST_BYTES, type Manifest, manifest } from "./manifest.ts";
+import { createSealer, SEAL_BYTES } from "./seal.ts";
 import { readTar, type TarEntry, TarError } from "./tar.ts";
 
 const damaged = (why: string) => new CliError(`The archive is damaged: ${why}.`);
 
-/** The few bytes of a gzip file that its checksum does not cover (RFC 1952), as the backup writes them. */
-async function checkGzipHeader(file: string): Promise<void> {
+/** What an archive ends with: its seal, if it is one. */
+async function readSeal(file: string): Promise<{ seal: Buffer; size: number }> {
   const handle = await open(file);
-  const head = Buffer.alloc(10);
-  const { bytesRead } = await handle.read(head, 0, 10, 0).finally(() => handle.close());
-  if (bytesRead < 10 || head.readUInt16BE(0) !== 0x1f8b)
-    throw new CliError(`${file} is no archive of a backup.`);
-  const plain = head[2] === 8 && head[3] === 0 && head.readUInt32LE(4) === 0;
-  if (!plain || ![0, 2, 4].includes(head[8]!)) throw damaged("its header is not as it was written");
+  try {
+    const { size } = await handle.stat();
+    const first = Buffer.alloc(2);
+    await handle.read(first, 0, 2, 0);
+    if (size <= SEAL_BYTES || first.readUInt16BE(0) !== 0x1f8b)
+      throw new CliError(`${file} is no archive of a backup.`);
+    const seal = Buffer.alloc(SEAL_BYTES);
+    await handle.read(seal, 0, SEAL_BYTES, size - SEAL_BYTES);
+    return { seal, size: size - SEAL_BYTES };
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
@@ -42,7 +50,7 @@ const compressionError = (error: unknown) =>
  * @throws CliError when anything is missing, changed or added
  */
 export async function readBackup(file: string, visit: Visitor, progress: Progress): Promise<Manifest> {
-  await checkGzipHeader(file);
+  const { seal, size } = await readSeal(file);
   const files = new Map<string, string>();
   const links = new Map<string, string>();
   const seen = new Set<string>();
@@ -62,11 +70,14 @@ export async function readBackup(file: string, visit: Visitor, progress: Progres
     return { entry: { ...entry, content: content() }, digest: () => hash.digest("hex") };
   };
 
-  const source = createReadStream(file);
+  const source = createReadStream(file, { end: size - 1 });
+  const sealer = createSealer({ append: false });
   const unzipped = createGunzip();
-  source.on("error", (error) => unzipped.destroy(error));
+  const passing = pipeline(source, sealer.stream, unzipped);
+  // Whoever reads `unzipped` gets the error too.
+  passing.catch(() => {});
   try {
-    for await (const entry of readTar(source.pipe(unzipped) as AsyncIterable<Buffer>)) {
+    for await (const entry of readTar(unzipped as AsyncIterable<Buffer>)) {
       if (listed) throw damaged("something follows its list of files");
       if (entry.name === MANIFEST) {
         listed = await readManifest(entry);
@@ -87,6 +98,7 @@ export async function readBackup(file: string, visit: Visitor, progress: Progres
     progress.done();
     source.destroy();
   }
+  if (!sealer.seal().equals(seal)) throw damaged("its bytes are not those that were written");
   if (!listed) throw damaged("its list of files is missing");
   compare(new Map(Object.entries(listed.files)), files);
   compare(new Map(Object.entries(listed.links)), links);
