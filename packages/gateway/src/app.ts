@@ -29,6 +29,9 @@ import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
 import { VERSION } from "./version.ts";
 
+/** Callers of running turns get what there is when these are interrupted, which takes 1.5 s at most. */
+const CLOSE_GRACE_MS = 2_500;
+
 export interface AppDeps {
   store: ConfigStore;
   paths: Paths;
@@ -168,7 +171,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
         .catch((error) => log.warn({ err: error }, "sweeping uploads failed"));
     },
     async close() {
-      const closing = server.close(1_000);
+      const closing = server.close(CLOSE_GRACE_MS);
       await sessions.close();
       await closing;
       await Promise.all([runtimes.close(), history.close(), shares.close(), store.close()]);

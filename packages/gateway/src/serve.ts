@@ -47,7 +47,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const stop = async (code: number) => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(code || 1), STOP_MS).unref();
+    setTimeout(() => process.exit(code), STOP_MS).unref();
     await started?.close();
     await logs.flush();
     await lock?.release();

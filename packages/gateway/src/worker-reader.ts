@@ -1,4 +1,4 @@
 import { serveConnection } from "./db/worker-loop.ts";
-import { readerJobs } from "./history/jobs.ts";
+import { readerJobs } from "./history/reader-jobs.ts";
 
 serveConnection({ jobs: readerJobs });

@@ -49,6 +49,15 @@ describe("keys", () => {
     expect(reaches(verify("all"), "two")).toBe(true);
   });
 
+  it("take * as an item of the list too; without agents an admin key reaches all, another none [AUTH-3]", () => {
+    const { verify } = make([
+      entry({ key: "star", agents: ["*"] }),
+      entry({ key: "root", agents: undefined, admin: true }),
+      entry({ key: "none", agents: undefined }),
+    ]);
+    expect(["star", "root", "none"].map((key) => reaches(verify(key), "two"))).toEqual([true, true, false]);
+  });
+
   it("follow the configuration", () => {
     const { verify, replace, authenticator } = make([entry({ key: "old", admin: true })]);
     const { id } = verify("old");

@@ -1,3 +1,4 @@
+import { chmod } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import {
   auditPermissions,
@@ -28,8 +29,12 @@ describe("who can read the secrets", () => {
     expect((await auditPermissions(home.paths, "0.0.0.0")).refusal).toContain("agents/a/.env");
     const literal = await tempHome();
     await literal.write("config.json", withKey({ key: "literal" }), 0o644);
+    // Its folder lets nobody in.
+    expect(await auditPermissions(literal.paths, "::")).toEqual({ refusal: null, warnings: [] });
+    await chmod(literal.paths.home, 0o755);
     expect((await auditPermissions(literal.paths, "::")).refusal).toContain("config.json");
     const hashed = await tempHome();
+    await chmod(hashed.paths.home, 0o755);
     await hashed.write("config.json", withKey({ keyHash: `sha256:${"a".repeat(64)}` }), 0o644);
     expect((await auditPermissions(hashed.paths, "::")).refusal).toBeNull();
   });

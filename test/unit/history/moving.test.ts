@@ -202,7 +202,7 @@ describe("moving history", () => {
     const given = lines(40_000);
     const body = ndjson(given);
     const running = send(body).catch((error: unknown) => error);
-    const stored = () => store.db.allSql<{ n: number }>("SELECT count(*) AS n FROM messages")[0]!.n;
+    const stored = () => store.db.all<{ n: number }>("SELECT count(*) AS n FROM messages")[0]!.n;
     while (stored() < 2000) await new Promise((resolve) => setImmediate(resolve));
     await store.close(true);
     expect(await running).toBeInstanceOf(Error);
@@ -212,7 +212,7 @@ describe("moving history", () => {
     await writeFile(join(store.spoolDir, "left-over.ndjson"), "x");
     store.history.start();
     const under = "SELECT 1 FROM meta WHERE key LIKE 'import:%'";
-    while (store.db.allSql(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (store.db.all(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(stored()).toBe(40_000);
     expect((await store.history.chats(agent)).map((chat) => chat.messageCount)).toEqual([20_000, 20_000]);
     expect(await send(body)).toMatchObject({ imported: 0, skipped: 40_000 });

@@ -65,7 +65,7 @@ describe("retention", () => {
       mediaDir: (id) => join(store.mediaDir, id),
     });
   const count = (agentId: string) =>
-    store.db.allSql<{ n: number }>(
+    store.db.all<{ n: number }>(
       "SELECT count(*) AS n FROM messages m JOIN sessions s ON s.id = m.session WHERE s.agent_id = ?",
       [agentId],
     )[0]!.n;
@@ -189,7 +189,7 @@ describe("retention", () => {
     agents = [kept("b", null)];
     now = at("2026-06-01T03:00:00Z");
     await retention().tick();
-    expect(store.db.allSql("SELECT request_id AS id FROM turns ORDER BY id")).toEqual([
+    expect(store.db.all("SELECT request_id AS id FROM turns ORDER BY id")).toEqual([
       { id: "2" },
       { id: "4" },
     ]);

@@ -135,7 +135,7 @@ describe("search", () => {
       await store.db.write(...store.history.clearStatements(row));
       entries = entries.filter((entry) => entry.session !== sessions[0]);
       for (const q of ["a", "ab", "日本", "ก", "AND", "東京中", '"', "zz"]) await check(q, 100, 0);
-      const counts = store.db.allSql("SELECT message_count, last_message FROM sessions WHERE id = ?", [row]);
+      const counts = store.db.all("SELECT message_count, last_message FROM sessions WHERE id = ?", [row]);
       expect(counts).toEqual([{ message_count: 0, last_message: null }]);
       expect((await store.history.chats(agent))[0]?.messageCount).toBe(entries.length);
     });

@@ -75,13 +75,13 @@ export function openStore(
       for (;;) {
         const pending =
           "SELECT count(*) AS n FROM messages WHERE id > (SELECT value FROM meta WHERE key = 'search_upto')";
-        if (db.allSql<{ n: number }>(pending)[0]!.n < 200) return;
+        if (db.all<{ n: number }>(pending)[0]!.n < 200) return;
         // Any reply of the writer thread: its idle work goes on in between.
         await db.writerJob("pruneTurns", { before: 0 });
       }
     },
     upto: () =>
-      Number(db.allSql<{ value: string }>("SELECT value FROM meta WHERE key = 'search_upto'")[0]!.value),
+      Number(db.all<{ value: string }>("SELECT value FROM meta WHERE key = 'search_upto'")[0]!.value),
     async close(keep = false): Promise<void> {
       await history.close();
       await db.close();
@@ -95,5 +95,5 @@ export const newId = () => randomUUID();
 
 /** A fresh row id for a session's uuid. */
 export function sessionRow(db: Database, uuid: string): number {
-  return db.allSql<{ id: number }>("SELECT id FROM sessions WHERE uuid = ?", [uuid])[0]!.id;
+  return db.all<{ id: number }>("SELECT id FROM sessions WHERE uuid = ?", [uuid])[0]!.id;
 }

@@ -300,5 +300,8 @@ describe("monitoring", () => {
     is(await open.ask("GET", path), 503, "UNAVAILABLE");
     is(await open.ask("GET", "/dashboard"), 503, "UNAVAILABLE");
     is(await open.ask("GET", "/health"), 200);
+    // The address that is printed at start is one of its names.
+    is(await open.ask("GET", "/health", { headers: { host: "0.0.0.0:1" } }), 200);
+    is(await local.ask("GET", "/health", { headers: { host: "0.0.0.0:1" } }), 403, "FORBIDDEN");
   });
 });

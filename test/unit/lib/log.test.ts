@@ -46,8 +46,9 @@ describe("the level", () => {
   });
 
   it("of stdout lets no text fake a line", async () => {
-    const { log, out } = await open();
+    const { log, out, flush } = await open();
     log.info({ name: "x\n08:00:00 info all is well" }, "a\nb\u001b[2J");
+    await flush();
     expect(out).toHaveLength(1);
     expect(out[0]).toBe('08:00:00 info a b [2J name="x\\n08:00:00 info all is well"\n');
   });
@@ -120,15 +121,13 @@ describe("secrets", () => {
   it("are masked by the name of their field at any depth, also in children and errors", async () => {
     const { log, flush, dir } = await open();
     const error = new Error("failed", { cause: { password: "SECRET-1" } });
-    log
-      .child({ botToken: "SECRET-2" })
-      .info(
-        {
-          err: error,
-          headers: { "X-Api-Key": "SECRET-3", Cookie: "SECRET-4", list: [{ apiKey: ["SECRET-5"] }] },
-        },
-        "message",
-      );
+    log.child({ botToken: "SECRET-2" }).info(
+      {
+        err: error,
+        headers: { "X-Api-Key": "SECRET-3", Cookie: "SECRET-4", list: [{ apiKey: ["SECRET-5"] }] },
+      },
+      "message",
+    );
     await flush();
     const text = await readFile(join(dir, "gateway.log"), "utf8");
     expect(text).not.toContain("SECRET");

@@ -70,7 +70,7 @@ describe("a share", () => {
     });
     expect(Buffer.from(item.token, "base64url")).toHaveLength(32);
     expect(await read(item.token)).toBe("report");
-    expect(JSON.stringify(db.allSql("SELECT * FROM shares"))).not.toContain(item.token);
+    expect(JSON.stringify(db.all("SELECT * FROM shares"))).not.toContain(item.token);
     now += 10_000;
     expect((await errorOf(shares.open(item.token))).code).toBe("NOT_FOUND");
     await shares.sweep();
@@ -116,7 +116,7 @@ describe("a share", () => {
   });
 
   it("is denied outside workspace, session and media folder; all or none", async () => {
-    const before = db.allSql("SELECT id FROM shares").length;
+    const before = db.all("SELECT id FROM shares").length;
     await symlink(join(base, "outside/secret"), join(base, "ws/link"));
     for (const path of [
       join(base, "outside/secret"),
@@ -134,7 +134,7 @@ describe("a share", () => {
     for (const path of [join(base, "ws/none"), join(base, "ws")]) {
       expect((await errorOf(shares.mint(scope(), [{ path }]))).code).toBe("INVALID_REQUEST");
     }
-    expect(db.allSql("SELECT id FROM shares").length).toBe(before);
+    expect(db.all("SELECT id FROM shares").length).toBe(before);
     for (const folder of ["session", "media"]) {
       await writeFile(join(base, folder, "f"), folder);
       expect(await read((await mint(join(base, folder, "f"))).token)).toBe(folder);

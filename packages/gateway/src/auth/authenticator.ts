@@ -9,7 +9,8 @@ import { createThrottle } from "./throttle.ts";
 export interface KeyEntry {
   key?: string | undefined;
   keyHash?: string | undefined;
-  agents: "*" | readonly string[];
+  /** Agent ids, or `*` for all, also as an item of the list; unset means all to an admin key, else none. */
+  agents?: "*" | readonly string[] | undefined;
   write: boolean;
   admin: boolean;
 }
@@ -51,6 +52,7 @@ function know(entry: KeyEntry): KnownKey {
   const digest = entry.keyHash
     ? Buffer.from(entry.keyHash.slice("sha256:".length), "hex")
     : sha256(entry.key as string);
+  const scope = entry.agents ?? (entry.admin ? "*" : []);
   return {
     digest,
     principal: Object.freeze({
@@ -58,7 +60,7 @@ function know(entry: KeyEntry): KnownKey {
       // Of a hash of the hash: the log must not help anyone to guess a short key.
       id: `key-${sha256(Buffer.concat([Buffer.from("principal\0"), digest])).toString("hex", 0, 6)}`,
       level: entry.admin ? "admin" : entry.write ? "write" : "key",
-      agents: entry.agents === "*" ? "*" : new Set(entry.agents),
+      agents: scope.includes("*") ? "*" : new Set(scope),
     }),
   };
 }

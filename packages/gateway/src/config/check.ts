@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { hasVariable } from "./interpolate.ts";
 import { collectSecrets } from "./load.ts";
@@ -13,8 +13,18 @@ import type { Paths } from "./types.ts";
 
 /** Bits of a file mode that let every user of the machine read or change it. */
 const EVERYONE = 0o006;
+/** Bit of a folder's mode that lets everybody pass through it. */
+const ENTER = 0o001;
 
-/** Files of which everybody may read the secrets. */
+/** Whether every user of the machine gets as far as the file's folder. */
+async function isReachable(file: string): Promise<boolean> {
+  const folder = dirname(resolve(file));
+  const found = await stat(folder).catch(() => null);
+  if (!found || (found.mode & ENTER) === 0) return false;
+  return dirname(folder) === folder || isReachable(folder);
+}
+
+/** Files of which everybody may read the secrets. `.env` files count by their own mode, as they are made to be copied. */
 async function openSecrets(paths: Paths): Promise<string[]> {
   // Windows keeps no such mode.
   if (process.platform === "win32") return [];
@@ -29,7 +39,9 @@ async function openSecrets(paths: Paths): Promise<string[]> {
     files.push(paths.configFile);
   }
   const modes = await Promise.all(files.map((file) => stat(file).catch(() => null)));
-  return files.filter((_, index) => ((modes[index]?.mode ?? 0) & EVERYONE) !== 0);
+  const open = files.filter((_, index) => ((modes[index]?.mode ?? 0) & EVERYONE) !== 0);
+  const reachable = await Promise.all(open.map((file) => file !== paths.configFile || isReachable(file)));
+  return open.filter((_, index) => reachable[index]);
 }
 
 export interface PermissionAudit {

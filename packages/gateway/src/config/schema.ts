@@ -50,7 +50,10 @@ export const apiKey = z
       .optional()
       .describe("Instead of `key`: `sha256:` and the key's SHA-256 in hex."),
     description: z.string().optional().describe("For people."),
-    agents: z.union([z.literal("*"), z.array(z.string())]).describe('Agent ids, or `"*"` for all.'),
+    agents: z
+      .union([z.literal("*"), z.array(z.string())])
+      .optional()
+      .describe('Agent ids, or `"*"` for all; an admin key without it reaches all, another none.'),
     write: z.boolean().default(false).describe("Write level."),
     admin: z.boolean().default(false).describe("Admin level; implies write."),
   })

@@ -1,17 +1,8 @@
-import {
-  type Compilable,
-  DummyDriver,
-  Kysely,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from "kysely";
 import type { Clock } from "../lib/clock.ts";
 import { workerEntry } from "../lib/entry.ts";
 import { openConnection, type Param } from "./connection.ts";
 import { migrate } from "./migrations.ts";
 import type { Statement, StatementResult } from "./protocol.ts";
-import type { Tables } from "./tables.ts";
 import { startWorker, type WorkerClient } from "./worker-client.ts";
 
 export type { Connection, Param, Row } from "./connection.ts";
@@ -19,27 +10,14 @@ export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts"
 export type { Tables } from "./tables.ts";
 export type { IdleTask } from "./worker-loop.ts";
 
-/** The query builder. It only compiles; `Database` runs what comes out. */
-export const sqlBuilder = new Kysely<Tables>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
-});
-
 export interface Database {
   /**
    * Runs the statements as one transaction in the writer thread and resolves when they are on disk. Units that wait
    * at the same time share one fsync. Rejects, with nothing written, when one of them fails.
    */
-  write(...queries: readonly (Compilable | Statement)[]): Promise<StatementResult[]>;
+  write(...statements: readonly Statement[]): Promise<StatementResult[]>;
   /** Reads at once on this thread: for look-ups by index that return little. Sees every resolved `write`. */
-  all<T>(query: Compilable<T>): T[];
-  get<T>(query: Compilable<T>): T | undefined;
-  /** The same for hand-written SQL. */
-  allSql<T>(sql: string, params?: readonly Param[]): T[];
+  all<T>(sql: string, params?: readonly Param[]): T[];
   /** Reads in the reader thread: for whatever can take more than a millisecond or two. */
   slow<T>(sql: string, params?: readonly Param[]): Promise<T[]>;
   /** Long work in the writer thread, or in the reader's. See {@link Job}. */
@@ -90,30 +68,16 @@ export function openDatabase(file: string, clock: Clock): Database {
     }
   };
 
-  const compiled = (query: Compilable | Statement): Statement => {
-    if (!("compile" in query)) return query;
-    const { sql, parameters } = query.compile();
-    return { sql, params: parameters as readonly Param[] };
-  };
-
   return {
     died: writer.died,
     get units() {
       return units;
     },
-    write(...queries) {
+    write(...statements) {
       units++;
-      return writer.unit(queries.map(compiled));
+      return writer.unit(statements);
     },
-    all<T>(query: Compilable<T>) {
-      const { sql, params } = compiled(query);
-      return reads.all(sql, params) as T[];
-    },
-    get<T>(query: Compilable<T>) {
-      const { sql, params } = compiled(query);
-      return reads.get(sql, params) as T | undefined;
-    },
-    allSql: <T>(sql: string, params: readonly Param[] = []) => reads.all(sql, params) as T[],
+    all: <T>(sql: string, params: readonly Param[] = []) => reads.all(sql, params) as T[],
     slow: <T>(sql: string, params: readonly Param[] = []) =>
       withReader((client) => client.query(sql, params)) as Promise<T[]>,
     writerJob: (name, args, options) => writer.job(name, args, options),

@@ -1,21 +1,19 @@
-import type { Generated } from "kysely";
-
 /** Rows as they lie in `gateway.db`. Times are Unix milliseconds, booleans 0 or 1, objects JSON text. */
 export interface Tables {
   meta: { key: string; value: string };
   chats: {
-    id: Generated<number>;
+    id: number;
     agent_id: string;
     chat_id: string;
     message_count: number;
     last_activity: number;
     /** Latest `ts` among the messages that search has indexed. */
-    indexed_ts: Generated<number>;
+    indexed_ts: number;
     /** 1 once an indexed message was older than one with a lower id (an import, a clock set back). */
-    disordered: Generated<number>;
+    disordered: number;
   };
   sessions: {
-    id: Generated<number>;
+    id: number;
     uuid: string;
     chat: number;
     agent_id: string;
@@ -40,7 +38,7 @@ export interface Tables {
     summary_upto: number;
   };
   messages: {
-    id: Generated<number>;
+    id: number;
     chat: number;
     session: number;
     /** 0 user, 1 assistant. */
@@ -52,7 +50,7 @@ export interface Tables {
   };
   /** One row a turn; `running` rows at start are turns that a crash cut off. */
   turns: {
-    id: Generated<number>;
+    id: number;
     request_id: string;
     session: number;
     kind: string;
@@ -61,7 +59,7 @@ export interface Tables {
     ended_at: number | null;
   };
   /** Text of a running turn, appended as it comes, so that a crash keeps it. */
-  turn_parts: { id: Generated<number>; request_id: string; text: string };
+  turn_parts: { id: number; request_id: string; text: string };
   message_media: { message: number; agent_id: string; path: string };
   shares: {
     id: string;

@@ -29,6 +29,6 @@ export async function exportLines(
 }
 
 function storedChatId(db: Database, agentId: string, chat: string): string {
-  const known = db.allSql("SELECT 1 FROM chats WHERE agent_id = ? AND chat_id = ?", [agentId, chat]);
+  const known = db.all("SELECT 1 FROM chats WHERE agent_id = ? AND chat_id = ?", [agentId, chat]);
   return known.length > 0 ? chat : `api-${chat}`;
 }

@@ -56,7 +56,7 @@ export function createImports(deps: { db: Database; log: Logger; spoolDir: strin
     /** Finishes the imports that the end of the process cut off, and removes files that nothing needs. */
     async resume(): Promise<void> {
       const states = parseImportStates(
-        db.allSql<{ value: string }>("SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'"),
+        db.all<{ value: string }>("SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'"),
       );
       const files = await readdir(spoolDir).catch(() => []);
       const wanted = new Set(states.map((state) => state.name));
@@ -81,7 +81,7 @@ export function createImports(deps: { db: Database; log: Logger; spoolDir: strin
 /** True while the import is noted as under way. */
 function interrupted(db: Database, name: string): boolean {
   try {
-    return db.allSql("SELECT 1 FROM meta WHERE key = ?", [`import:${name}`]).length > 0;
+    return db.all("SELECT 1 FROM meta WHERE key = ?", [`import:${name}`]).length > 0;
   } catch {
     // The database is closed already; the next start looks again.
     return true;

@@ -53,9 +53,9 @@ export function createHistory(deps: HistoryDeps) {
     /** All sessions of an agent, the latest first. */
     sessions: (agentId: string): Promise<SessionRecord[]> => readSessions(db, agentId),
     page: (query: PageQuery): Page | Promise<Page> =>
-      query.limit <= MAX_DIRECT_LIMIT ? readPage(db.allSql, query) : db.readerJob<Page>("page", query),
+      query.limit <= MAX_DIRECT_LIMIT ? readPage(db.all, query) : db.readerJob<Page>("page", query),
     search: (query: SearchQuery): Promise<SearchPage> => db.readerJob("search", query),
-    activeDays: (query: DaysQuery): string[] => readActiveDays(db.allSql, query),
+    activeDays: (query: DaysQuery): string[] => readActiveDays(db.all, query),
     /** See {@link exportLines}. */
     export: (agentId: string, chat: string | undefined, signal: AbortSignal): Promise<Readable> =>
       exportLines(db, agentId, chat, signal),

@@ -18,7 +18,7 @@ export async function sweepMedia(
   const real = await realpath(root).catch(() => null);
   if (real === null) return 0;
   const settings = db
-    .allSql<{ text: string }>(
+    .all<{ text: string }>(
       `SELECT ifnull(image_config, '') || ifnull(video_config, '') AS text FROM sessions
        WHERE agent_id = ? AND (image_config IS NOT NULL OR video_config IS NOT NULL)`,
       [agentId],
@@ -36,9 +36,7 @@ export async function sweepMedia(
     const target = await realpath(file).catch(() => null);
     if (target === null || !isWithin(real, target)) continue;
     // Asked last: nothing waits between this and the call that removes the file.
-    if (
-      db.allSql("SELECT 1 FROM message_media WHERE agent_id = ? AND path = ? LIMIT 1", [agentId, media])[0]
-    ) {
+    if (db.all("SELECT 1 FROM message_media WHERE agent_id = ? AND path = ? LIMIT 1", [agentId, media])[0]) {
       continue;
     }
     await unlink(target).then(

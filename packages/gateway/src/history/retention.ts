@@ -52,7 +52,7 @@ export function createRetention(deps: {
     if (!due) return;
     const key = `retention:${agent.id}`;
     const slot = `${current.day}T${cleanupHour} ${cleanupTimezone}`;
-    const last = db.allSql<{ value: string }>("SELECT value FROM meta WHERE key = ?", [key])[0]?.value;
+    const last = db.all<{ value: string }>("SELECT value FROM meta WHERE key = ?", [key])[0]?.value;
     if (last === slot) return;
     await sweep(agent);
     if (stop.signal.aborted) return;

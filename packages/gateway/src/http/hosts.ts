@@ -11,7 +11,6 @@ export interface HostGuard {
 
 /** `name` as in a `Host` header: an IPv6 address in brackets. */
 const isLoopback = (name: string) => isLoopbackHost(name.replace(/^\[(.*)\]$/, "$1"));
-const WILDCARD = new Set(["0.0.0.0", "::", ""]);
 const MAX_KNOWN = 100;
 
 /** `host[:port]` in lower case, split; undefined when it is no such thing. */
@@ -41,7 +40,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
       origins.add(entry.toLowerCase());
     }
     const own = bound().toLowerCase();
-    if (!WILDCARD.has(own)) names.add(own.includes(":") ? `[${own}]` : own);
+    if (own !== "") names.add(own.includes(":") ? `[${own}]` : own);
   };
 
   const known = (req: IncomingMessage, header: string): boolean => {

@@ -21,4 +21,6 @@ export const toolServerEntry = (): URL => entry("mcp-stdio");
 
 /** Folder of the built web page. From sources it is where the build puts it. */
 export const dashboardFolder = (): string =>
-  fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard" : "./dashboard", import.meta.url));
+  fileURLToPath(
+    new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard" : "./dashboard", import.meta.url),
+  );

@@ -1,4 +1,4 @@
-import { type DestinationStream, pino } from "pino";
+import type { DestinationStream, Logger as Pino } from "pino";
 import type { Clock } from "./clock.ts";
 import { createLogFile, type LogFile, sweepLogs } from "./log-file.ts";
 import { createSecretMask, redactFields } from "./log-redact.ts";
@@ -76,6 +76,7 @@ export function createLogger(options: LogOptions): Log {
   let rank: number = RANK[settings.level];
   const secrets = createSecretMask();
   const files = new Map<string, LogFile>();
+  const waiting = new Set<Promise<void>>();
 
   function fileOf(name: string): LogFile {
     const file = files.get(name) ?? createLogFile(dir, name, () => settings, clock);
@@ -83,7 +84,7 @@ export function createLogger(options: LogOptions): Log {
     return file;
   }
 
-  function root(name: string, echoed: boolean) {
+  async function root(name: string, echoed: boolean): Promise<Pino> {
     const file = fileOf(name);
     const destination: DestinationStream = {
       write(line) {
@@ -92,6 +93,7 @@ export function createLogger(options: LogOptions): Log {
         if (echoed) stdout?.write(shortLine(masked));
       },
     };
+    const { pino } = await import("pino");
     return pino(
       {
         base: null,
@@ -103,17 +105,42 @@ export function createLogger(options: LogOptions): Log {
     );
   }
 
+  /** The library costs a tenth of the start, so the first line loads it; those meanwhile wait for it, in order. */
+  function lazy(make: () => Promise<Pino>) {
+    let loading: Promise<Pino> | undefined;
+    let loaded: Pino | undefined;
+    return (use: (sink: Pino) => void) => {
+      if (loaded) return use(loaded);
+      loading ??= make().then((sink) => {
+        loaded = sink;
+        return sink;
+      });
+      const used = loading.then(use);
+      waiting.add(used);
+      void used.finally(() => waiting.delete(used));
+    };
+  }
+
   // The level is checked here because a child of pino keeps the level that it was born with.
-  function wrap(sink: ReturnType<typeof root>): Logger {
+  function wrap(withSink: ReturnType<typeof lazy>): Logger {
     const at = (level: Level) => (fields: Record<string, unknown>, message: string) => {
-      if (RANK[level] >= rank) sink[level](fields, message);
+      if (RANK[level] >= rank) withSink((sink) => sink[level](fields, message));
     };
     return {
       debug: at("debug"),
       info: at("info"),
       warn: at("warn"),
       error: at("error"),
-      child: (fields) => wrap(sink.child(redactFields(fields))),
+      child(fields) {
+        const bindings = redactFields(fields);
+        let child: Pino | undefined;
+        return wrap((use) =>
+          withSink((sink) => {
+            child ??= sink.child(bindings) as Pino;
+            use(child);
+          }),
+        );
+      },
     };
   }
 
@@ -126,15 +153,16 @@ export function createLogger(options: LogOptions): Log {
   process.on("exit", atExit);
 
   const flush = async () => {
+    await Promise.all(waiting);
     await Promise.all([...files.values()].map((file) => file.flush()));
   };
   return {
-    log: wrap(root("gateway", true)),
+    log: wrap(lazy(() => root("gateway", true))),
     stream(name) {
       if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name) || name === "gateway") {
         throw new TypeError("not the name of a further log");
       }
-      return wrap(root(name, false));
+      return wrap(lazy(() => root(name, false)));
     },
     configure(next) {
       const kept = settings.retentionDays;

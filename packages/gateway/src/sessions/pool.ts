@@ -98,9 +98,11 @@ export function createPool(deps: SessionDeps) {
 
   const evictFor = (agent: AgentConfig) => {
     const mine = [...places.values()].filter((place) => place.agentId === agent.id);
-    if (mine.length < agent.session.maxConcurrent) return;
-    const oldest = mine.filter((place) => !place.busy).sort((a, b) => a.lastActivity - b.lastActivity)[0];
-    if (!oldest) {
+    // More than one when the limit was lowered.
+    const surplus = mine.length + 1 - agent.session.maxConcurrent;
+    if (surplus <= 0) return;
+    const idle = mine.filter((place) => !place.busy).sort((a, b) => a.lastActivity - b.lastActivity);
+    if (idle.length < surplus) {
       throw new GatewayError(
         "CAPACITY",
         "All of this agent's sessions are busy; try again in a few seconds.",
@@ -109,8 +111,10 @@ export function createPool(deps: SessionDeps) {
         },
       );
     }
-    log.info({ agent: agent.id, session: oldest.sessionId }, "oldest idle session evicted");
-    void drop(oldest);
+    for (const oldest of idle.slice(0, surplus)) {
+      log.info({ agent: agent.id, session: oldest.sessionId }, "oldest idle session evicted");
+      void drop(oldest);
+    }
   };
 
   const instructionsOf = async (agent: AgentConfig): Promise<string | undefined> => {

@@ -1,12 +1,9 @@
-import { sql } from "kysely";
-import { type Database, sqlBuilder as k, type Statement, type Tables } from "../db/index.ts";
+import type { Database, Statement, Tables } from "../db/index.ts";
 import type { HistoryEntry } from "../runtimes/types.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 
 /** A session's row with the names of its chat. */
-export type SessionRow = {
-  [Key in keyof Tables["sessions"]]: Key extends "id" ? number : Tables["sessions"][Key];
-} & { chat_id: string };
+export type SessionRow = Tables["sessions"] & { chat_id: string };
 
 /** Where an agent program keeps the same conversation. `upto` is the last message that it holds. */
 export interface RuntimeState {
@@ -31,63 +28,63 @@ const selectSession =
 export function createSessionStore(db: Database) {
   return {
     find(agentId: string, chatId: string, uuid: string): SessionRow | undefined {
-      return db.allSql<SessionRow>(`${selectSession} AND s.uuid = ?`, [agentId, chatId, uuid])[0];
+      return db.all<SessionRow>(`${selectSession} AND s.uuid = ?`, [agentId, chatId, uuid])[0];
     },
     byRowId(id: number): SessionRow | undefined {
       const text = "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat WHERE s.id = ?";
-      return db.allSql<SessionRow>(text, [id])[0];
+      return db.all<SessionRow>(text, [id])[0];
     },
     latest(agentId: string, chatId: string): SessionRow | undefined {
       const text = `${selectSession} ORDER BY s.last_activity DESC, s.id DESC LIMIT 1`;
-      return db.allSql<SessionRow>(text, [agentId, chatId])[0];
+      return db.all<SessionRow>(text, [agentId, chatId])[0];
     },
     list(agentId: string, chatId: string): SessionRow[] {
-      return db.allSql<SessionRow>(`${selectSession} ORDER BY s.last_activity DESC, s.id DESC`, [
+      return db.all<SessionRow>(`${selectSession} ORDER BY s.last_activity DESC, s.id DESC`, [
         agentId,
         chatId,
       ]);
     },
     lastMessageId(session: number): number {
       const text = "SELECT id FROM messages WHERE session = ? ORDER BY ts DESC, id DESC LIMIT 1";
-      return db.allSql<{ id: number }>(text, [session])[0]?.id ?? 0;
+      return db.all<{ id: number }>(text, [session])[0]?.id ?? 0;
     },
     /** Highest message id of all; a message stored later has a higher one. */
     maxMessageId(): number {
-      return db.allSql<{ id: number | null }>("SELECT max(id) AS id FROM messages")[0]?.id ?? 0;
+      return db.all<{ id: number | null }>("SELECT max(id) AS id FROM messages")[0]?.id ?? 0;
     },
     /** The newest `limit` messages of a session with `afterId` < id <= `uptoId`, oldest first. */
     recent(session: number, limit: number, afterId: number, uptoId: number): HistoryEntry[] {
       const text = `SELECT role, content FROM messages WHERE session = ? AND id > ? AND id <= ?
                     ORDER BY ts DESC, id DESC LIMIT ?`;
       return db
-        .allSql<{ role: number; content: string }>(text, [session, afterId, uptoId, limit])
+        .all<{ role: number; content: string }>(text, [session, afterId, uptoId, limit])
         .reverse()
         .map((row) => ({ role: row.role === 0 ? "user" : "assistant", text: row.content }));
     },
     /** Ids of a session's messages above `afterId`, oldest first. */
     messageIds(session: number, afterId: number): number[] {
       const text = "SELECT id FROM messages WHERE session = ? AND id > ? ORDER BY ts, id";
-      return db.allSql<{ id: number }>(text, [session, afterId]).map((row) => row.id);
+      return db.all<{ id: number }>(text, [session, afterId]).map((row) => row.id);
     },
 
-    createSession(agentId: string, chatId: string, uuid: string, name: string | undefined, now: number) {
+    createSession(
+      agentId: string,
+      chatId: string,
+      uuid: string,
+      name: string | undefined,
+      now: number,
+    ): Statement[] {
       return [
-        k
-          .insertInto("chats")
-          .values({ agent_id: agentId, chat_id: chatId, message_count: 0, last_activity: now })
-          .onConflict((conflict) => conflict.columns(["agent_id", "chat_id"]).doNothing()),
-        k.insertInto("sessions").values({
-          uuid,
-          chat: sql<number>`(select id from chats where agent_id = ${agentId} and chat_id = ${chatId})`,
-          agent_id: agentId,
-          name: name ?? PLACEHOLDER_NAME,
-          unnamed: name === undefined ? 1 : 0,
-          created_at: now,
-          last_activity: now,
-          message_count: 0,
-          context_percent: 0,
-          summary_upto: 0,
-        }),
+        {
+          sql: `INSERT INTO chats (agent_id, chat_id, last_activity) VALUES (?, ?, ?)
+                ON CONFLICT (agent_id, chat_id) DO NOTHING`,
+          params: [agentId, chatId, now],
+        },
+        {
+          sql: `INSERT INTO sessions (uuid, chat, agent_id, name, unnamed, created_at, last_activity)
+                SELECT ?, id, agent_id, ?, ?, ?, ? FROM chats WHERE agent_id = ? AND chat_id = ?`,
+          params: [uuid, name ?? PLACEHOLDER_NAME, name === undefined ? 1 : 0, now, now, agentId, chatId],
+        },
       ];
     },
 
@@ -162,11 +159,11 @@ export function createSessionStore(db: Database) {
         params: [now, requestId],
       };
     },
-    addPart(requestId: string, text: string) {
-      return k.insertInto("turn_parts").values({ request_id: requestId, text });
+    addPart(requestId: string, text: string): Statement {
+      return { sql: "INSERT INTO turn_parts (request_id, text) VALUES (?, ?)", params: [requestId, text] };
     },
-    dropParts(requestId: string) {
-      return k.deleteFrom("turn_parts").where("request_id", "=", requestId);
+    dropParts(requestId: string): Statement {
+      return { sql: "DELETE FROM turn_parts WHERE request_id = ?", params: [requestId] };
     },
     runtimeState(session: number, state: Omit<RuntimeState, "upto"> | null): Statement {
       if (!state) return { sql: "UPDATE sessions SET runtime_state = NULL WHERE id = ?", params: [session] };
@@ -176,20 +173,25 @@ export function createSessionStore(db: Database) {
         params: [state.type, state.token, session, session],
       };
     },
-    update(session: number, values: Partial<Omit<Tables["sessions"], "id">>) {
-      return k.updateTable("sessions").set(values).where("id", "=", session);
+    /** Sets columns of a session; their names come from the type, never from outside. */
+    update(session: number, values: Partial<Omit<Tables["sessions"], "id">>): Statement {
+      const columns = Object.keys(values).map((name) => `${name} = ?`);
+      return {
+        sql: `UPDATE sessions SET ${columns.join(", ")} WHERE id = ?`,
+        params: [...Object.values(values), session],
+      };
     },
     remove(session: number): Statement {
       return { sql: "DELETE FROM sessions WHERE id = ?", params: [session] };
     },
     runningTurns() {
-      return db.allSql<{ request_id: string; session: number }>(
+      return db.all<{ request_id: string; session: number }>(
         "SELECT request_id, session FROM turns WHERE state = 'running' ORDER BY id",
       );
     },
     partsText(requestId: string): string {
       return db
-        .allSql<{ text: string }>("SELECT text FROM turn_parts WHERE request_id = ? ORDER BY id", [requestId])
+        .all<{ text: string }>("SELECT text FROM turn_parts WHERE request_id = ? ORDER BY id", [requestId])
         .map((part) => part.text)
         .join("");
     },

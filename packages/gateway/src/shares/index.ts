@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Attachment } from "@agent-gateway/contract";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
-import { type Database, sqlBuilder } from "../db/index.ts";
+import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -12,7 +12,7 @@ import { createShareTools, type ShareTool } from "./tool.ts";
 export type { ShareTool } from "./tool.ts";
 
 export interface ShareDeps {
-  db: Pick<Database, "write" | "get">;
+  db: Pick<Database, "write" | "all">;
   paths: Pick<Paths, "mediaDir">;
   config: Pick<ConfigStore, "current">;
   clock: Clock;
@@ -69,17 +69,11 @@ export function createShares({ db, paths, config, clock, log, keepImage }: Share
       path,
     }));
     await db.write(
-      sqlBuilder.insertInto("shares").values(
-        minted.map(({ id, token, path }) => ({
-          id,
-          token_hash: hashOf(token),
-          agent_id: scope.agentId,
-          session: scope.sessionId,
-          path,
-          expires_at,
-          created_at: now,
-        })),
-      ),
+      ...minted.map(({ id, token, path }) => ({
+        sql: `INSERT INTO shares (id, token_hash, agent_id, session, path, expires_at, created_at)
+              VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        params: [id, hashOf(token), scope.agentId, scope.sessionId, path, expires_at, now],
+      })),
     );
     return minted.map(
       ({ id, token }): ShareItem => ({
@@ -92,7 +86,7 @@ export function createShares({ db, paths, config, clock, log, keepImage }: Share
   };
 
   const sweep = () =>
-    db.write(sqlBuilder.deleteFrom("shares").where("expires_at", "<=", clock.now())).then(
+    db.write({ sql: "DELETE FROM shares WHERE expires_at <= ?", params: [clock.now()] }).then(
       () => {},
       (error) => log.warn({ err: error }, "could not sweep expired shares"),
     );
@@ -127,10 +121,10 @@ export function createShares({ db, paths, config, clock, log, keepImage }: Share
 
     /** The agent of a share; undefined when there is no such share. */
     agentOfShare: (shareId: string): string | undefined =>
-      db.get(sqlBuilder.selectFrom("shares").select("agent_id").where("id", "=", shareId))?.agent_id,
+      db.all<{ agent_id: string }>("SELECT agent_id FROM shares WHERE id = ?", [shareId])[0]?.agent_id,
 
     async revoke(shareId: string): Promise<void> {
-      await db.write(sqlBuilder.deleteFrom("shares").where("id", "=", shareId));
+      await db.write({ sql: "DELETE FROM shares WHERE id = ?", params: [shareId] });
     },
 
     /**
@@ -139,12 +133,9 @@ export function createShares({ db, paths, config, clock, log, keepImage }: Share
      */
     async open(token: string): Promise<OpenedFile & { type: FileType }> {
       if (!TOKEN.test(token)) throw nothing();
-      const row = db.get(
-        sqlBuilder
-          .selectFrom("shares")
-          .select(["agent_id", "path"])
-          .where("token_hash", "=", hashOf(token))
-          .where("expires_at", ">", clock.now()),
+      const [row] = db.all<{ agent_id: string; path: string }>(
+        "SELECT agent_id, path FROM shares WHERE token_hash = ? AND expires_at > ?",
+        [hashOf(token), clock.now()],
       );
       if (!row || !agentOf(row.agent_id)) throw nothing();
       const file = await openPinned(row.path).catch((error) => {

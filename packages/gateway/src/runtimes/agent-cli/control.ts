@@ -23,6 +23,9 @@ export function createControlChannel(send: (line: Fields) => void, clock: Clock)
   let count = 0;
   let supported: boolean | undefined;
   let ended = false;
+  const giveUp = () => {
+    for (const resolve of [...open.values()]) resolve({ type: "unsupported" });
+  };
 
   return {
     get supported() {
@@ -34,7 +37,9 @@ export function createControlChannel(send: (line: Fields) => void, clock: Clock)
       return new Promise((resolve) => {
         const cancel = clock.after(timeoutMs, () => {
           supported ??= false;
-          open.get(id)?.({ type: "unsupported" });
+          if (supported) open.get(id)?.({ type: "unsupported" });
+          // What was asked later waits for nothing either.
+          else giveUp();
         });
         open.set(id, (answer) => {
           cancel();
@@ -51,7 +56,7 @@ export function createControlChannel(send: (line: Fields) => void, clock: Clock)
     },
     end() {
       ended = true;
-      for (const resolve of [...open.values()]) resolve({ type: "unsupported" });
+      giveUp();
     },
   };
 }
