@@ -112,6 +112,8 @@ describe("a message", () => {
       expect((reply.body.details as unknown[]).length).toBeGreaterThan(0);
     }
     expect((await gateway.send("x".repeat(10_000))).status).toBe(200);
+    expect((await gateway.send("😀".repeat(10_000))).status).toBe(200);
+    expect((await gateway.send("😀".repeat(10_001))).body.code).toBe("MESSAGE_TOO_LONG");
   });
 
   it("carries images and PDFs to the agent, at most ten uploads of this agent [MSG-7]", async () => {

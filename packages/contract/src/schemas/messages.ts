@@ -26,10 +26,14 @@ export const videoParams = z.object({
   duration: z.number().int().min(1).optional(),
 });
 
+/** Characters as people count them; only a text whose code units leave it open is looked through. */
+const charsOf = (text: string): number =>
+  text.length > MAX_MESSAGE_CHARS && text.length <= 2 * MAX_MESSAGE_CHARS ? [...text].length : text.length;
+
 export const messageText = z
   .string()
   .refine((text) => text.trim() !== "", { error: "must not be empty" })
-  .refine((text) => text.length <= MAX_MESSAGE_CHARS, {
+  .refine((text) => charsOf(text) <= MAX_MESSAGE_CHARS, {
     error: `must be at most ${MAX_MESSAGE_CHARS} characters`,
     params: { code: "MESSAGE_TOO_LONG" },
   });
