@@ -279,6 +279,32 @@ describe("ending the gateway", () => {
   });
 });
 
+describe("an agent that ignores every signal", () => {
+  it("keeps no caller from the text so far, nor the gateway from ending in time [START-5, TURN-16]", async () => {
+    const script = `for (const name of ["SIGTERM", "SIGINT"]) process.on(name, () => {});
+      setInterval(() => {}, 1000);
+      process.stdin.on("data", () => console.log(JSON.stringify({ type: "stream_event", parent_tool_use_id: null,
+        event: { type: "content_block_delta", delta: { type: "text_delta", text: "so far" } } })));`;
+    const agent = { runtime: { type: "agent-cli", command: [process.execPath, "-e", script, "--"] } };
+    await using own = await startGateway({ agent });
+    const sync = own.send("hi", { chat_id: "sync" });
+    const response = await own.request("POST", MESSAGES, {
+      body: { message: "hi", chat_id: "stream", stream: true },
+    });
+    const reader = readFrames(response);
+    await firstText(reader);
+    const started = Date.now();
+    const stopped = own.stop();
+    const frames = [];
+    for await (const frame of reader) frames.push(frame.data);
+    expect(frames.at(-2)).toMatchObject({ type: "result", interrupted: true });
+    expect(frames.at(-1)).toEqual({ type: "[DONE]" });
+    expect((await sync).body).toMatchObject({ interrupted: true });
+    expect(await stopped).toBe(0);
+    expect(Date.now() - started).toBeLessThan(5000);
+  });
+});
+
 describe("injection", () => {
   it("streams into any stored chat and shows the sender [INJ-1, INJ-3]", async () => {
     const id = await session("inj");
