@@ -24,4 +24,5 @@ export const numeric = z
   .string()
   .trim()
   .refine((text) => text !== "" && Number.isFinite(Number(text)), { error: "must be a number" })
+  .meta({ type: "number" })
   .transform(Number);

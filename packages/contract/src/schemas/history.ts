@@ -25,6 +25,7 @@ export const chatSession = z.object({
 const lenientCount = (fallback: number, max: number) =>
   z
     .string()
+    .meta({ type: "integer", minimum: 1, maximum: max, default: fallback })
     .optional()
     .transform((text) => {
       const value = Math.floor(Number(text?.trim() || Number.NaN));
@@ -40,6 +41,7 @@ export const messagesQuery = z.object({
   session_id: z.string().optional(),
   order: z
     .string()
+    .meta({ enum: ["asc", "desc"], default: "desc" })
     .optional()
     .transform((text) => (text ?? "desc").toLowerCase())
     .pipe(z.enum(["asc", "desc"])),
@@ -55,6 +57,7 @@ export const searchQuery = z.object({
   limit: lenientCount(20, 100),
   offset: z
     .string()
+    .meta({ type: "integer", minimum: 0, default: 0 })
     .optional()
     .transform((text) => {
       const value = Math.floor(Number(text?.trim() || Number.NaN));

@@ -31,6 +31,7 @@ export const streamQuery = z.object({
   after_seq: z
     .string()
     .regex(/^\d{1,15}$/, { error: "must be a whole number" })
+    .meta({ type: "integer", minimum: 0 })
     .transform(Number)
     .optional(),
 });
