@@ -31,10 +31,14 @@ const AT_START = ["port", "bind", "publicUrl", "oauthReturnUrl"] as const;
 
 type Outcome = Pick<Loaded, "config" | "skipped"> | { config: null; problems: readonly Problem[] };
 
+const brokenFile = () =>
+  new GatewayError("CONFLICT", "The configuration file is broken; fix it before changing it here.");
+
 /** Refuses a change after which the file, or an agent that could be used before, could not be used. */
 function refuseWhenWorse(before: Outcome, after: Outcome): asserts after is Loaded {
   const message = "The configuration would not be valid after this change.";
   if (!after.config) {
+    if (!before.config) throw brokenFile();
     const details = after.problems.filter((problem) => problem.level === "error");
     throw new GatewayError("INVALID_REQUEST", message, {
       details: details.map(({ path, message: why }) => ({ path, message: why })),
@@ -191,7 +195,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     const text = await readFile(paths.configFile, "utf8").catch(() => null);
     const parsed = text === null ? null : parseConfig(text);
     if (text === null || !parsed || "problems" in parsed) {
-      throw new GatewayError("CONFLICT", "The configuration file is broken; fix it before changing it here.");
+      throw brokenFile();
     }
     const raw = parseForEdit(text);
     migrate(raw);
