@@ -9,7 +9,16 @@ import { root } from "./lib.mjs";
 const gateway = join(root, "packages/gateway");
 const dist = join(gateway, "dist");
 const fresh = join(gateway, "dist-new");
-const ENTRIES = ["main", "worker-writer", "worker-reader", "builtin-agent", "mcp-stdio"];
+/** What is started by itself, or loaded by `main` alone. Each is bundled whole: one file to find, read and link. */
+const ENTRIES = {
+  main: "main.ts",
+  serve: "serve.ts",
+  cli: "cli/index.ts",
+  "worker-writer": "worker-writer.ts",
+  "worker-reader": "worker-reader.ts",
+  "builtin-agent": "builtin-agent.ts",
+  "mcp-stdio": "mcp-stdio.ts",
+};
 
 /**
  * Importing a built-in as an ES module reads all its exports, which loads what lies behind lazy ones: for `node:http`
@@ -30,23 +39,33 @@ const plainBuiltins = {
 
 await rm(fresh, { recursive: true, force: true });
 await mkdir(fresh, { recursive: true });
-const bundle = await rolldown({
-  input: Object.fromEntries(
-    ENTRIES.map((name) => [name, join(gateway, `src/${name}.ts`)]).filter(([, file]) => existsSync(file)),
-  ),
-  platform: "node",
-  resolve: { conditionNames: ["node", "import", "default"] },
-  plugins: [plainBuiltins],
-  logLevel: "warn",
-  checks: { pluginTimings: false },
-});
-await bundle.write({
-  dir: fresh,
-  format: "esm",
-  entryFileNames: "[name].js",
-  chunkFileNames: "[name]-[hash].js",
-});
-await bundle.close();
+/** `main` reaches the other two by the names that they are written under. */
+const bundledBeside = {
+  name: "bundled-beside",
+  resolveId(id, importer) {
+    if (importer !== join(gateway, "src/main.ts")) return null;
+    const name = Object.keys(ENTRIES).find((key) => id === `./${ENTRIES[key]}`);
+    return name ? { id: `./${name}.js`, external: true } : null;
+  },
+};
+
+for (const [name, file] of Object.entries(ENTRIES)) {
+  const bundle = await rolldown({
+    input: { [name]: join(gateway, "src", file) },
+    platform: "node",
+    resolve: { conditionNames: ["node", "import", "default"] },
+    plugins: [bundledBeside, plainBuiltins],
+    logLevel: "warn",
+    checks: { pluginTimings: false },
+  });
+  await bundle.write({
+    dir: fresh,
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: `${name}-[name]-[hash].js`,
+  });
+  await bundle.close();
+}
 if (existsSync(join(root, "packages/dashboard/vite.config.ts"))) {
   await viteBuild({
     root: join(root, "packages/dashboard"),
