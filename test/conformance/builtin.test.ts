@@ -32,7 +32,7 @@ const providers = [
   { provider: "openai-compatible", path: "/v1/chat/completions", imageMark: '"type":"image_url"' },
 ] as const;
 
-describe.skipIf(!hasFakeModel).each(providers)("builtin on $provider", ({ provider, path, imageMark }) => {
+describe.skipIf(!hasFakeModel).each(providers)("builtin on $provider [RUN-6]", ({ provider, path, imageMark }) => {
   let dir: string;
   let fake: FakeModel;
   beforeAll(async () => {

@@ -21,7 +21,7 @@ interface ModelCall {
 const installed = await installClaudeCode();
 const reason = "missing" in installed ? ` (left out: ${installed.missing})` : "";
 
-describe.skipIf("missing" in installed)(`the real agent CLI${reason}`, () => {
+describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, () => {
   let dir: string;
   let dump: string;
   let model: Awaited<ReturnType<typeof startFakeModel>>;
