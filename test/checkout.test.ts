@@ -70,7 +70,7 @@ it(
     const pasted = await runProgram(["sh", "-c", curl!]);
     expect(JSON.parse(pasted.stdout)).toMatchObject({
       agent_id: "assistant",
-      response: expect.stringContaining("Hello!"),
+      response: expect.any(String),
     });
     expect(first.stdout()).toContain("Installing dependencies (once)");
     await interrupt(first, home);

@@ -265,6 +265,26 @@ describe("requests that are not served", () => {
   });
 });
 
+describe("a turn that is over", () => {
+  it("can be read again until gateway.turns.retainMs has passed, and is gone then [TURN-24]", async () => {
+    const at = async (retainMs: number, probe: (read: () => Promise<Response>) => Promise<void>) => {
+      await using short = await startGateway({ gateway: { turns: { retainMs } } });
+      const { body } = await short.send("SAY once");
+      await probe(() =>
+        short.request("GET", `/api/v1/agents/assistant/sessions/${body.session_id}/stream?chat_id=me`),
+      );
+    };
+    await at(60_000, async (read) => expect(await (await read()).text()).toContain('"once"'));
+    await at(300, async (read) => {
+      const gone = await until(async () => {
+        const response = await read();
+        return response.status === 410 ? response.json() : void (await response.body?.cancel());
+      }, "the turn to be gone");
+      expect(gone).toMatchObject({ code: "TURN_GONE" });
+    });
+  });
+});
+
 describe("without keys", () => {
   const keyless = { gateway: {}, agents: [{ id: "assistant", runtime: { type: "starter" } }] };
 
