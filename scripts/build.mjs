@@ -26,14 +26,20 @@ const ENTRIES = {
  */
 const plainBuiltins = {
   name: "plain-builtins",
-  resolveId: (id, _importer, { kind }) => (id.startsWith("node:") && kind === "import-statement" ? `\0${id}` : null),
+  resolveId: (id, _importer, { kind }) =>
+    id.startsWith("node:") && kind === "import-statement" ? `\0${id}` : null,
   load(id) {
     if (!id.startsWith("\0node:")) return null;
     const name = id.slice(1);
     const descriptors = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)));
-    const plain = descriptors.filter(([key, { get }]) => get === undefined && /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default");
+    const plain = descriptors.filter(
+      ([key, { get }]) => get === undefined && /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default",
+    );
     const exports = plain.map(([key]) => `export const ${key} = /* @__PURE__ */ (() => builtin.${key})();`);
-    return { code: `const builtin = process.getBuiltinModule("${name}");\n${exports.join("\n")}\nexport default builtin;`, moduleSideEffects: false };
+    return {
+      code: `const builtin = process.getBuiltinModule("${name}");\n${exports.join("\n")}\nexport default builtin;`,
+      moduleSideEffects: false,
+    };
   },
 };
 

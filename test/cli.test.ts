@@ -1,47 +1,16 @@
-import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { connect, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { chmod, mkdtemp, readFile, stat } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { routeList } from "@agent-gateway/contract";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CliOptions, type CliResult, runCli } from "./fixtures/cli.ts";
-import { type Gateway, KEYS, put, startGateway, until } from "./harness.ts";
+import { describe, expect, it } from "vitest";
+import { cliSuite } from "./fixtures/cli-suite.ts";
+import { put, startGateway, until } from "./harness.ts";
 
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
-let gateway: Gateway;
-let folder: string;
-
-beforeAll(async () => {
-  gateway = await startGateway();
-  folder = await mkdtemp(join(tmpdir(), "agent-gateway-cli-"));
-});
-afterAll(async () => {
-  await gateway?.[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
-
-/** With the address and the admin key from the environment. */
-const cli = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, {
-    ...options,
-    env: {
-      GATEWAY_HOME: gateway.home,
-      GATEWAY_URL: gateway.url,
-      GATEWAY_API_KEY: KEYS.admin,
-      ...options.env,
-    },
-  });
-
-/** Runs with `--json`; stdout must be one JSON value and nothing else. */
-async function value<T = Record<string, unknown>>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await cli([...args.slice(0, 1), "--json", ...args.slice(1)]);
-  expect(`${code} ${stderr}`, args.join(" ")).toBe("0 ");
-  expect(stdout.trimEnd().split("\n")).toHaveLength(1);
-  return JSON.parse(stdout) as T;
-}
+const { suite, cli, value } = cliSuite();
 
 describe("nouns and verbs", () => {
   it("every noun and verb of the declarations works and --json prints one JSON value and nothing else [CLI-1]", async () => {
@@ -50,7 +19,7 @@ describe("nouns and verbs", () => {
       tried.add(`${noun} ${verb}`);
       return value<T>(noun, verb, ...args);
     };
-    const image = await put(folder, "dot.png", PNG);
+    const image = await put(suite.folder, "dot.png", PNG);
     const chat = ["--chat", "nouns"];
 
     expect(await run("gateway", "health")).toEqual({ status: "ok" });
@@ -104,7 +73,7 @@ describe("nouns and verbs", () => {
       type: "result",
       text: "hi",
     });
-    await put(gateway.home, "agents/assistant/workspace/GREETING.md", "SAY welcome");
+    await put(suite.gateway.home, "agents/assistant/workspace/GREETING.md", "SAY welcome");
     expect(await run("messages", "greet", "assistant", ...chat, ...session)).toMatchObject({
       text: "welcome",
     });
@@ -153,7 +122,7 @@ describe("nouns and verbs", () => {
     expect(await run("history", "all-sessions")).toHaveProperty("agents.0.agentId");
     const exported = await run<unknown[]>("history", "export", "assistant", "--chat", "api-nouns");
     const lines = await put(
-      folder,
+      suite.folder,
       "nouns.ndjson",
       exported.map((line) => `${JSON.stringify(line)}\n`).join(""),
     );
@@ -162,9 +131,9 @@ describe("nouns and verbs", () => {
       skipped: exported.length,
     });
 
-    const shared = join(gateway.home, "agents/assistant/sessions/api-nouns", sessionId, "note.txt");
+    const shared = join(suite.gateway.home, "agents/assistant/sessions/api-nouns", sessionId, "note.txt");
     await put(
-      join(gateway.home, "agents/assistant/sessions/api-nouns", sessionId),
+      join(suite.gateway.home, "agents/assistant/sessions/api-nouns", sessionId),
       "note.txt",
       "shared words",
     );
@@ -232,68 +201,6 @@ describe("nouns and verbs", () => {
   });
 });
 
-describe("exit codes and connection", () => {
-  it("wrong usage is exit code 2, with a short usage on stderr and nothing on stdout [CLI-2]", async () => {
-    const wrong: string[][] = [
-      [],
-      ["nothing"],
-      ["constructor"],
-      ["agents"],
-      ["agents", "nothing"],
-      ["agents", "list", "--nothing"],
-      ["agents", "list", "extra"],
-      ["messages", "send", "assistant"],
-      ["messages", "send", "assistant", "hi"],
-      ["messages", "send", "assistant", "hi", "--chat"],
-      ["messages", "send", "assistant", "hi", "--chat", "me", "--timeout", "soon"],
-      ["messages", "send", "assistant", "hi", "--chat", "me", "--data", "[1]"],
-      ["messages", "send", "assistant", "hi", "--chat", "me", "--data", "{bad"],
-      ["media", "upload", "assistant"],
-      ["agents", "list", "--url", "not-an-address"],
-      ["api", "GET"],
-      ["api", "FETCH", "/health"],
-      ["backup", "create"],
-      ["config", "nothing"],
-      ["completion", "tcsh"],
-    ];
-    for (const args of wrong) {
-      const { code, stdout, stderr } = await cli(args);
-      expect(`${args.join(" ")}: ${code}${stdout}`).toBe(`${args.join(" ")}: 2`);
-      expect(stderr).toContain("Usage: agent-gateway");
-    }
-  }, 60_000);
-
-  it("a failure is exit code 1, with the error's sentence and code on stderr and nothing on stdout [CLI-2]", async () => {
-    const failures: [args: string[], told: RegExp, env?: Record<string, string>][] = [
-      [["agents", "get", "nobody"], /\(AGENT_NOT_FOUND\)/],
-      [["agents", "list"], /--key or GATEWAY_API_KEY.*\(API_KEY_MISSING\)/, { GATEWAY_API_KEY: "" }],
-      [["agents", "list", "--key", "wrong"], /\(API_KEY_INVALID\)/],
-      [["sessions", "list", "assistant", "--chat", "a/b"], /\(INVALID_CHAT_ID\)/],
-      [["agents", "list", "--url", "http://127.0.0.1:1"], /agent-gateway start/],
-      [["media", "upload", "assistant", "/nowhere/at/all"], /no such file/i],
-      [["history", "import", "assistant", "/nowhere/at/all"], /no such file/i],
-      [["api", "GET", "/api/v1/nothing"], /\(NOT_FOUND\)/],
-    ];
-    for (const [args, told, env] of failures) {
-      for (const more of [[], ["--json"]]) {
-        const { code, stdout, stderr } = await cli([...args, ...more], env ? { env } : {});
-        expect(`${args.join(" ")}: ${code}${stdout}`).toBe(`${args.join(" ")}: 1`);
-        expect(stderr).toMatch(told);
-      }
-    }
-  }, 60_000);
-
-  it("flags win over GATEWAY_URL and GATEWAY_API_KEY [CLI-2]", async () => {
-    const env = { GATEWAY_URL: "http://127.0.0.1:1", GATEWAY_API_KEY: "wrong" };
-    const { code, stdout } = await cli(
-      ["agents", "list", "--url", `${gateway.url}/`, "--key", KEYS.plain, "--json"],
-      { env },
-    );
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout).agents).toHaveLength(1);
-  });
-});
-
 describe("api", () => {
   it("calls any route with any method, --data as body or query [CLI-3]", async () => {
     expect(await value("api", "get", "/health")).toEqual({ status: "ok" });
@@ -316,108 +223,10 @@ describe("api", () => {
   });
 });
 
-describe("streams", () => {
-  const send = ["messages", "send", "assistant"];
-
-  it("--stream prints the text as it comes [CLI-1]", async () => {
-    let first = "";
-    const { code, stdout } = await cli([...send, "SLOW 20 50", "--chat", "live", "--stream"], {
-      onOutput: (_, text) => {
-        first ||= text;
-      },
-    });
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/\n$/);
-    expect(first.length).toBeLessThan(stdout.length / 2);
-  });
-
-  it("tools and thoughts go to stderr, a failed turn is exit code 1 [CLI-2]", async () => {
-    const tool = await cli([...send, "TOOL Read", "--chat", "tools", "--stream"]);
-    expect(tool.stderr).toContain("[uses Read]");
-    expect(tool.stdout).not.toContain("[");
-    const failed = await cli([...send, "ERR it broke", "--chat", "tools", "--stream", "--json"]);
-    expect(failed.code).toBe(1);
-    expect(JSON.parse(failed.stdout)).toMatchObject({ type: "error" });
-    expect(failed.stderr).not.toBe("");
-  });
-
-  it("a slash command answers one JSON value with --stream too", async () => {
-    await cli([...send, "hello", "--chat", "slash"]);
-    expect(await value(...send, "/session", "--chat", "slash", "--stream")).toMatchObject({
-      command: "/session",
-    });
-  });
-
-  it("Ctrl-C stops the turn, also of a session that was not named", async () => {
-    let pressed = false;
-    const { code, stderr } = await cli([...send, "SLOW 400 50", "--chat", "ctrl-c", "--stream"], {
-      onOutput(child) {
-        if (!pressed) child.kill("SIGINT");
-        pressed = true;
-      },
-    });
-    expect(code).toBe(130);
-    expect(stderr).toContain("interrupted");
-    const { sessions } = await value<{ sessions: { id: string }[] }>(
-      "sessions",
-      "list",
-      "assistant",
-      "--chat",
-      "ctrl-c",
-    );
-    const page = await value<{ messages: unknown[] }>("history", "messages", "assistant", "api-ctrl-c");
-    expect(page.messages[0]).toMatchObject({
-      role: "assistant",
-      interrupted: true,
-      sessionId: sessions[0]!.id,
-    });
-  });
-
-  it("reads on where a broken connection left off", async () => {
-    const sockets = new Set<Socket>();
-    let cuts = 0;
-    const target = new URL(gateway.url);
-    const proxy = createServer((socket) => {
-      sockets.add(socket);
-      const up = connect(Number(target.port), target.hostname);
-      socket.on("error", () => up.destroy()).pipe(up);
-      up.on("error", () => socket.destroy()).pipe(socket);
-    });
-    await new Promise<void>((done) => proxy.listen(0, "127.0.0.1", done));
-    const { port } = proxy.address() as { port: number };
-    try {
-      const args = [
-        ...send,
-        "SLOW 40 50",
-        "--chat",
-        "broken",
-        "--stream",
-        "--url",
-        `http://127.0.0.1:${port}`,
-      ];
-      const { code, stdout, stderr } = await cli(args, {
-        onOutput() {
-          if (cuts++ === 0) for (const socket of sockets) socket.resetAndDestroy();
-        },
-      });
-      expect(`${code} ${stderr}`).toMatch(/^0 The connection broke off/);
-      const page = await value<{ messages: { content: string }[] }>(
-        "history",
-        "messages",
-        "assistant",
-        "api-broken",
-      );
-      expect(stdout.trimEnd()).toBe(page.messages[0]!.content.trimEnd());
-    } finally {
-      proxy.close();
-    }
-  });
-});
-
 describe("files", () => {
   it("history goes out to a file and comes in again, from a file and from stdin", async () => {
     await cli(["messages", "send", "assistant", "SAY keep this", "--chat", "moved"]);
-    const file = join(folder, "history.ndjson");
+    const file = join(suite.folder, "history.ndjson");
     const out = await cli(["history", "export", "assistant", "--chat", "api-moved", "-o", file]);
     expect(`${out.code}${out.stdout}`).toBe("0");
     const text = await readFile(file, "utf8");
@@ -435,9 +244,9 @@ describe("files", () => {
   });
 
   it("media is saved byte for byte", async () => {
-    const image = await put(folder, "exact.png", PNG);
+    const image = await put(suite.folder, "exact.png", PNG);
     const { mediaPath } = await value<{ mediaPath: string }>("media", "upload", "assistant", image);
-    const saved = join(folder, "saved.png");
+    const saved = join(suite.folder, "saved.png");
     expect(await value("media", "get", "assistant", mediaPath, "-o", saved)).toEqual({
       file: saved,
       bytes: PNG.length,
@@ -450,7 +259,7 @@ describe("looking after the installation", () => {
   it("config check tells what is wrong and where [CLI-4]", async () => {
     const fine = await cli(["config", "check", "--json"]);
     expect(fine.code).toBe(0);
-    const home = await mkdtemp(join(folder, "home-"));
+    const home = await mkdtemp(join(suite.folder, "home-"));
     const file = await put(
       home,
       "other.json",
@@ -472,9 +281,9 @@ describe("looking after the installation", () => {
   });
 
   it("doctor looks at port, permissions, agent CLI, keys, disk, clock, crash and database [CLI-4]", async () => {
-    const program = await put(folder, "agent-cli.sh", "#!/bin/sh\necho 9.8.7 test\n");
+    const program = await put(suite.folder, "agent-cli.sh", "#!/bin/sh\necho 9.8.7 test\n");
     await chmod(program, 0o755);
-    const env = { AGENT_CLI_BIN: program, PORT: new URL(gateway.url).port };
+    const env = { AGENT_CLI_BIN: program, PORT: new URL(suite.gateway.url).port };
     const { code, stdout } = await cli(["doctor", "--json"], { env });
     const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] };
     expect(checks.filter(({ status }) => status === "fail")).toEqual([]);
@@ -488,7 +297,7 @@ describe("looking after the installation", () => {
   });
 
   it("doctor fails for a taken port, a broken database and a broken configuration, and says how to mend it [CLI-4]", async () => {
-    const home = await mkdtemp(join(folder, "ill-"));
+    const home = await mkdtemp(join(suite.folder, "ill-"));
     await put(
       home,
       "config.json",

@@ -22,10 +22,14 @@ function pinnedNode() {
 /** A fresh checkout has sources but nothing built yet. */
 async function buildCheckout() {
   const script = fileURLToPath(new URL("../../../scripts/build.mjs", import.meta.url));
-  const built = existsSync(script) && (await new Promise((resolve) => {
-    // What a command prints on stdout is its result, so the build's words go to stderr.
-    spawn(process.execPath, [script], { stdio: ["ignore", 2, 2] }).once("exit", (code) => resolve(code === 0));
-  }));
+  const built =
+    existsSync(script) &&
+    (await new Promise((resolve) => {
+      // What a command prints on stdout is its result, so the build's words go to stderr.
+      spawn(process.execPath, [script], { stdio: ["ignore", 2, 2] }).once("exit", (code) =>
+        resolve(code === 0),
+      );
+    }));
   if (built) return;
   console.error("The gateway is not built: run `npm run build` in the checkout.");
   process.exit(1);

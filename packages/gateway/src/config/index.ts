@@ -1,5 +1,5 @@
 export { auditPermissions, checkConfig, type PermissionAudit, startupWarnings } from "./check.ts";
-export { parseDotenv, readDotenv, writeDotenv } from "./dotenv.ts";
+export { readDotenv, writeDotenv } from "./dotenv.ts";
 export { type FirstRun, firstRun } from "./first-run.ts";
 export { hasVariable } from "./interpolate.ts";
 export { agentEnvFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
