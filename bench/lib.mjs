@@ -95,6 +95,9 @@ export async function withGateway(config, use) {
   }
 }
 
+/** Closes the kept connections of `call`. */
+export const hangUp = () => agent.destroy();
+
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1000 });
 
 /** A request over plain node:http with kept connections: the client costs as little as it can. */

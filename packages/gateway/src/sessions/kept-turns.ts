@@ -2,8 +2,8 @@ import type { SessionDeps } from "./ports.ts";
 import type { Turn } from "./turns.ts";
 
 /** Finished turns of all sessions together may hold this much; beyond it the oldest go before their time. */
-const MAX_TURNS = 5_000;
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_TURNS = 2_000;
+const MAX_BYTES = 32 * 1024 * 1024;
 
 interface Kept {
   turn: Turn;

@@ -7,7 +7,6 @@ export interface Entry {
   /** Length of the reply's text up to and including this event. */
   readonly textEnd: number;
   readonly bytes: number;
-  frame: string | undefined;
 }
 
 /** Where a reader stands. Start at `{ seq: 0, textEnd: 0 }`. */
@@ -66,11 +65,6 @@ export function createTurnLog(requestId: string): TurnLog {
   const idJson = JSON.stringify(requestId);
   let batch: { from: number; to: number; data: Buffer } | undefined;
 
-  const frameOf = (entry: Entry): string => {
-    entry.frame ??= encode(entry.event, entry.seq, idJson);
-    return entry.frame;
-  };
-
   const evict = () => {
     let freed = 0;
     while (entries.length - head > 1 && (entries.length - head > MAX_EVENTS || bytes > MAX_BYTES)) {
@@ -115,7 +109,7 @@ export function createTurnLog(requestId: string): TurnLog {
         size += Buffer.byteLength(event.text);
       } else if (event.type === "thinking" || event.type === "result") size += Buffer.byteLength(event.text);
       lastSeq++;
-      entries.push({ seq: lastSeq, event, textEnd: text.length, bytes: size, frame: undefined });
+      entries.push({ seq: lastSeq, event, textEnd: text.length, bytes: size });
       bytes += size;
       if (isFinal(event)) ended = true;
       evict();
@@ -147,7 +141,10 @@ export function createTurnLog(requestId: string): TurnLog {
         }
       }
       const skip = Math.max(0, from + 1 - first.seq);
-      for (let index = head + skip; index < entries.length; index++) data += frameOf(entries[index]!);
+      for (let index = head + skip; index < entries.length; index++) {
+        const { event, seq } = entries[index]!;
+        data += encode(event, seq, idJson);
+      }
       if (ended) data += `data: ${DONE}\n\n`;
       const buffer = Buffer.from(data);
       batch = ended ? undefined : { from, to: lastSeq, data: buffer };
