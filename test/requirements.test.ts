@@ -4,12 +4,13 @@ import { describe, expect, it } from "vitest";
 import { root } from "./harness.ts";
 import { requirements } from "./requirements.ts";
 
+/** Ids at the end of titles, by the files that have them. */
 async function citations(): Promise<Map<string, string[]>> {
   const cited = new Map<string, string[]>();
   const files = await readdir(join(root, "test"), { recursive: true });
   for (const file of files.filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"))) {
     const text = await readFile(join(root, "test", file), "utf8");
-    for (const [, list] of text.matchAll(/\b(?:it|test|describe)[^\n]*?\[((?:[A-Z]+-\d+(?:, )?)+)\]/g)) {
+    for (const [, list] of text.matchAll(/\[((?:[A-Z]+-\d+(?:, )?)+)\]["'`]/g)) {
       for (const id of list!.split(", ")) cited.set(id, [...(cited.get(id) ?? []), file]);
     }
   }
