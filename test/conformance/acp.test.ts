@@ -55,7 +55,7 @@ describe.skipIf(command === null)(`a real ACP agent from npm, ${PACKAGE}`, () =>
     return requests.filter((one) => Array.isArray(one.tools) && one.tools.length > 0).at(-1)!;
   };
 
-  test("streams its reply [RUN-5], reports the share of the context and the model", async () => {
+  test("streams its reply, reports the share of the context and the model [RUN-5]", async () => {
     const session = await open();
     const { outcome, events, text } = await runTurn(
       session,
