@@ -5,7 +5,7 @@ import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** Guards against DNS rebinding and requests of foreign pages, on loopback too. */
 export interface HostGuard {
-  /** @throws GatewayError `FORBIDDEN` when the `Host`, or the `Origin` of a request that changes something, is foreign. */
+  /** @throws GatewayError `INVALID_REQUEST` without a `Host`, `FORBIDDEN` when the `Host`, or the `Origin` of a request that changes something, is foreign. */
   check(req: IncomingMessage, changesState: boolean): void;
 }
 
@@ -63,6 +63,9 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
   return {
     check(req, changesState) {
       if (config() !== source) refresh();
+      if (req.headers.host === undefined && req.httpVersion === "1.1") {
+        throw new GatewayError("INVALID_REQUEST", "The request has no Host header.");
+      }
       const host = req.headers.host ?? "";
       if (!accepted.has(host)) {
         if (!known(req, host)) {

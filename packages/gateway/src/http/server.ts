@@ -68,6 +68,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       // Imports and uploads take as long as they need; idle bodies end by the dispatcher's own timers.
       requestTimeout: 0,
       shouldUpgradeCallback: isWebSocket,
+      // The host guard asks for it, with an answer in the gateway's own shape.
+      requireHostHeader: false,
     },
     onRequest,
   );
