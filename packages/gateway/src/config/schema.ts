@@ -18,7 +18,7 @@ const historyRules = {
     .number()
     .int()
     .min(0)
-    .max(1000)
+    .max(100_000)
     .describe("Messages given to a new agent process; 0 gives none."),
   cleanupHour: z.number().int().min(0).max(23).describe("Hour of the daily clean-up, 0-23."),
 };
