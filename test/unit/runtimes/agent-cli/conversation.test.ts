@@ -1,67 +1,14 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  type AgentCliOptions,
-  createAgentCliRuntime,
-} from "../../../../packages/gateway/src/runtimes/agent-cli/index.ts";
-import type {
-  HistoryEntry,
-  OpenOptions,
-  RuntimeSession,
-} from "../../../../packages/gateway/src/runtimes/types.ts";
+import { describe, expect, test } from "vitest";
+import type { HistoryEntry } from "../../../../packages/gateway/src/runtimes/types.ts";
 import { openOptions, runTurn } from "../open-options.ts";
 
-const FAKE = join(import.meta.dirname, "../../../fixtures/fake-agent.mjs");
-
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "agw-agent-cli-"));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
-
-const open: RuntimeSession[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((session) => session.close()));
-});
-
-/** Opens a session with the fake agent started with `flags`. */
-async function start(
-  flags: string[] = [],
-  over: Partial<OpenOptions> = {},
-  runtime: Partial<AgentCliOptions> = {},
-) {
-  const hostEnv = {
-    PATH: process.env.PATH,
-    HOME: dir,
-    GATEWAY_ADMIN_KEY: "secret",
-    ANTHROPIC_API_KEY: "provider",
-  };
-  const agent = createAgentCliRuntime({
-    command: [process.execPath, FAKE, ...flags],
-    args: [],
-    hostEnv,
-    ...runtime,
-  });
-  const session = await agent.open(openOptions({ cwd: dir, sessionDir: dir, ...over }));
-  open.push(session);
-  return session;
-}
-
-/** Treats the fake agent like an installed Claude Code. */
-const asClaudeCode = { probe: async () => ({ claudeCode: true, flags: new Set<string>() }) };
-
-async function ask(session: RuntimeSession, text: string): Promise<string> {
-  const { outcome } = await runTurn(session, text);
-  expect(outcome.status).toBe("done");
-  return outcome.text;
-}
+import { asClaudeCode, ask, fakeAgentSuite } from "./fake-agent-suite.ts";
 
 const history: HistoryEntry[] = [
   { role: "user", text: "My name is <Ada> & I like tea" },
   { role: "assistant", text: "Noted." },
 ];
+const { start } = fakeAgentSuite();
 
 describe("the conversation", () => {
   test("a program that is not Claude Code gets the history in front of the first message, safe from forgery", async () => {

@@ -1,65 +1,15 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import {
-  type AgentCliOptions,
-  createAgentCliRuntime,
-} from "../../../../packages/gateway/src/runtimes/agent-cli/index.ts";
-import type {
-  GatewayTool,
-  OpenOptions,
-  RuntimeSession,
-} from "../../../../packages/gateway/src/runtimes/types.ts";
+import { describe, expect, test, vi } from "vitest";
+import type { GatewayTool } from "../../../../packages/gateway/src/runtimes/types.ts";
 import { isRunning } from "../../../fixtures/processes.ts";
 import { openOptions, runTurn } from "../open-options.ts";
 
-const FAKE = join(import.meta.dirname, "../../../fixtures/fake-agent.mjs");
+import { asClaudeCode, ask, fakeAgentSuite } from "./fake-agent-suite.ts";
+
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "agw-agent-cli-"));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
-
-const open: RuntimeSession[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((session) => session.close()));
-});
-
-/** Opens a session with the fake agent started with `flags`. */
-async function start(
-  flags: string[] = [],
-  over: Partial<OpenOptions> = {},
-  runtime: Partial<AgentCliOptions> = {},
-) {
-  const hostEnv = {
-    PATH: process.env.PATH,
-    HOME: dir,
-    GATEWAY_ADMIN_KEY: "secret",
-    ANTHROPIC_API_KEY: "provider",
-  };
-  const agent = createAgentCliRuntime({
-    command: [process.execPath, FAKE, ...flags],
-    args: [],
-    hostEnv,
-    ...runtime,
-  });
-  const session = await agent.open(openOptions({ cwd: dir, sessionDir: dir, ...over }));
-  open.push(session);
-  return session;
-}
-
-/** Treats the fake agent like an installed Claude Code. */
-const asClaudeCode = { probe: async () => ({ claudeCode: true, flags: new Set<string>() }) };
-
-async function ask(session: RuntimeSession, text: string): Promise<string> {
-  const { outcome } = await runTurn(session, text);
-  expect(outcome.status).toBe("done");
-  return outcome.text;
-}
+const { suite, start } = fakeAgentSuite();
 
 describe("a turn", () => {
   test.each([
@@ -94,7 +44,7 @@ describe("a turn", () => {
   });
 
   test("files go along as base64 blocks", async () => {
-    const path = join(dir, "dot.png");
+    const path = join(suite.dir, "dot.png");
     await writeFile(path, Buffer.from(PNG, "base64"));
     const session = await start();
     const input = {
@@ -111,7 +61,7 @@ describe("a turn", () => {
       { type: "document", source: { type: "base64", media_type: "application/pdf", data: PNG } },
       { type: "text", text: "CONTENT" },
     ]);
-    const missing = { text: "look", files: [{ path: join(dir, "none.png"), mime: "image/png" }] };
+    const missing = { text: "look", files: [{ path: join(suite.dir, "none.png"), mime: "image/png" }] };
     expect((await runTurn(session, missing)).outcome).toMatchObject({
       status: "failed",
       error: "A file of the message could not be read.",
@@ -213,7 +163,7 @@ describe("interrupting", () => {
 describe("the process", () => {
   test("runs in the workspace with the documented arguments", async () => {
     const session = await start([], { model: "m-1", instructions: "Be kind." }, { args: ["--extra", "1"] });
-    expect(await ask(session, "CWD")).toBe(dir);
+    expect(await ask(session, "CWD")).toBe(suite.dir);
     const argv = JSON.parse(await ask(session, "ARGV")) as string[];
     expect(argv.join(" ")).toContain(
       "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --model m-1 --session-id",
@@ -235,8 +185,8 @@ describe("the process", () => {
   });
 
   test("has a state folder of its own only where no login gets lost by it", async () => {
-    const configDir = join(dir, "state");
-    const over = { env: { HOME: dir } };
+    const configDir = join(suite.dir, "state");
+    const over = { env: { HOME: suite.dir } };
     expect(await ask(await start([], over, { configDir }), "ENV CLAUDE_CONFIG_DIR")).toBe(
       `CLAUDE_CONFIG_DIR=${configDir}`,
     );
@@ -267,7 +217,7 @@ describe("the process", () => {
     await expect(start([], {}, { command: ["no-such-program"] })).rejects.toThrow(
       "The agent program was not found.",
     );
-    const log = join(dir, "aborted.log");
+    const log = join(suite.dir, "aborted.log");
     const env = { FAKE_AGENT_LOG: log };
     await expect(start([], { signal: AbortSignal.abort(), env })).rejects.toThrow(
       "Opening the session was cancelled.",
