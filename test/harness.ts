@@ -63,7 +63,11 @@ export function testConfig(options: GatewayOptions = {}): Json {
 }
 
 /** Polls until `probe` gives something truthy. */
-export async function until<T>(probe: () => T | Promise<T>, what: string, timeoutMs = 10_000): Promise<NonNullable<T>> {
+export async function until<T>(
+  probe: () => T | Promise<T>,
+  what: string,
+  timeoutMs = 10_000,
+): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();
@@ -91,9 +95,17 @@ export interface Gateway {
   /** `fetch` with a key (default admin; null for none) and a JSON body. */
   request(method: string, path: string, options?: RequestOptions): Promise<Response>;
   /** The same, with the parsed body. */
-  json(method: string, path: string, options?: RequestOptions): Promise<{ status: number; body: Json; headers: Headers }>;
+  json(
+    method: string,
+    path: string,
+    options?: RequestOptions,
+  ): Promise<{ status: number; body: Json; headers: Headers }>;
   /** Sends a message and waits for the whole reply. */
-  send(message: string, extra?: Json, options?: RequestOptions): Promise<{ status: number; body: Json; headers: Headers }>;
+  send(
+    message: string,
+    extra?: Json,
+    options?: RequestOptions,
+  ): Promise<{ status: number; body: Json; headers: Headers }>;
   /** Sends a message and reads its stream to the end. */
   stream(message: string, extra?: Json): Promise<Frame[]>;
   config(): Promise<Json>;
@@ -144,7 +156,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "agent-gateway-test-")));
   const configFile = join(home, "config.json");
   if (!options.home || options.config) {
-    await writeFile(configFile, JSON.stringify(options.config ?? testConfig(options), null, 2), { mode: 0o600 });
+    await writeFile(configFile, JSON.stringify(options.config ?? testConfig(options), null, 2), {
+      mode: 0o600,
+    });
   }
   const { GATEWAY_URL: _u, GATEWAY_API_KEY: _k, GATEWAY_CONFIG: _c, PORT: _p, ...inherited } = process.env;
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), bin, "start", "--port", "0"], {
@@ -163,10 +177,14 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   void exited.then(() => {
     ended = true;
   });
-  const url = await until(() => {
-    if (ended) throw new Error(`the gateway ended at start:\n${output}`);
-    return /gateway listening on (http:\/\/\S+)/.exec(output)?.[1];
-  }, `the gateway to listen; it said:\n${output}`, 20_000);
+  const url = await until(
+    () => {
+      if (ended) throw new Error(`the gateway ended at start:\n${output}`);
+      return /gateway listening on (http:\/\/\S+)/.exec(output)?.[1];
+    },
+    `the gateway to listen; it said:\n${output}`,
+    20_000,
+  );
 
   const request: Gateway["request"] = (method, path, { key = KEYS.admin, body, headers, signal, raw } = {}) =>
     fetch(`${url}${path}`, {
@@ -183,7 +201,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const json: Gateway["json"] = async (method, path, requestOptions) => {
     const response = await request(method, path, requestOptions);
     const text = await response.text();
-    return { status: response.status, body: text === "" ? {} : (JSON.parse(text) as Json), headers: response.headers };
+    return {
+      status: response.status,
+      body: text === "" ? {} : (JSON.parse(text) as Json),
+      headers: response.headers,
+    };
   };
   const messages = "/api/v1/agents/assistant/messages";
 
@@ -197,8 +219,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     send: (message, extra = {}, requestOptions = {}) =>
       json("POST", messages, { ...requestOptions, body: { message, chat_id: "me", ...extra } }),
     async stream(message, extra = {}) {
-      const response = await request("POST", messages, { body: { message, chat_id: "me", stream: true, ...extra } });
-      if (response.status !== 200) throw new Error(`stream answered ${response.status}: ${await response.text()}`);
+      const response = await request("POST", messages, {
+        body: { message, chat_id: "me", stream: true, ...extra },
+      });
+      if (response.status !== 200)
+        throw new Error(`stream answered ${response.status}: ${await response.text()}`);
       return allFrames(response);
     },
     config: async () => JSON.parse(await readFile(configFile, "utf8")) as Json,
@@ -234,4 +259,7 @@ export async function put(folder: string, path: string, content: string | Uint8A
 
 /** Text of a stream's deltas. */
 export const textOf = (frames: Frame[]): string =>
-  frames.filter(({ data }) => data.type === "text_delta").map(({ data }) => data.text).join("");
+  frames
+    .filter(({ data }) => data.type === "text_delta")
+    .map(({ data }) => data.text)
+    .join("");

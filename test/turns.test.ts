@@ -319,6 +319,10 @@ describe("injection", () => {
     for (const body of [{}, { content: "" }, { content: "x".repeat(10_001) }]) {
       expect((await gateway.json("POST", path, { body })).status).toBe(400);
     }
+    const own = await gateway.request("POST", path.replace("api-inj", "inj"), {
+      body: { content: "SAY own" },
+    });
+    expect(textOf(await allFrames(own))).toBe("own");
     expect((await gateway.json("POST", path.replace(id, "no"), { body: { content: "x" } })).status).toBe(404);
   });
 

@@ -147,6 +147,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
   store.onChange(() => {
     runtimes.refresh();
     sessions.reconfigure();
+    history.reconfigure();
   });
 
   return {

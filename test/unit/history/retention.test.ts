@@ -101,9 +101,15 @@ describe("retention", () => {
     await store.add("a", "api-x", [{ session: newId(), content: "old again", ts: now - 30 * DAY }]);
     now += 60_000;
     await daily.tick();
-    // Not twice a day, and not after a restart either.
-    await retention().tick();
+    // Not twice a day with the same settings; other settings and a restart make the hour count anew.
     expect(count("a")).toBe(2);
+    agents = [kept("a", 11), kept("b", null), kept("c", 10, 5)];
+    await daily.tick();
+    expect(count("a")).toBe(1);
+    await store.add("a", "api-x", [{ session: newId(), content: "old once more", ts: now - 30 * DAY }]);
+    await retention().tick();
+    expect(count("a")).toBe(1);
+    await store.add("a", "api-x", [{ session: newId(), content: "old the next day", ts: now - 30 * DAY }]);
     now = at("2026-06-02T03:00:00Z");
     await daily.tick();
     expect(count("a")).toBe(1);

@@ -12,12 +12,13 @@ interface Target {
   preview: string;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Names a folder, like the ids that the gateway mints. */
+const KEEPABLE = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 const DEFAULT_NAME = "Imported session";
 const PREVIEW_CHARS = 200;
 const MAX_GROUPS = 1000;
 
-/** Id for a session whose own is taken or no UUID: the same each time, so that an import can be repeated. */
+/** Id for a session whose own is taken or cannot name a folder: the same each time, so that an import can be repeated. */
 function derivedId(agentId: string, { chatId, sessionId }: StoredLine): string {
   const hex = createHash("sha256").update(`${agentId}\0${chatId}\0${sessionId}`).digest("hex");
   // Version 8 and variant 10 of RFC 9562.
@@ -42,7 +43,7 @@ export function createImportTarget(db: Connection, agentId: string) {
 
   const sessionRow = (line: StoredLine, chat: number): number => {
     for (const uuid of [line.sessionId, derivedId(agentId, line)]) {
-      if (!UUID.test(uuid)) continue;
+      if (!KEEPABLE.test(uuid)) continue;
       const found = db.get("SELECT id, chat FROM sessions WHERE uuid = ?", [uuid]);
       if (found?.chat === chat) return Number(found.id);
       if (found) continue;

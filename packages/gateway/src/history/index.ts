@@ -77,6 +77,8 @@ export function createHistory(deps: HistoryDeps) {
         .resume()
         .catch((error) => deps.log.warn({ err: error }, "could not look for cut-off imports"));
     },
+    /** Looks at once whether changed settings make a clean-up due. */
+    reconfigure: () => void retention.tick(),
     close: () => retention.close(),
   };
 }

@@ -28,6 +28,8 @@ export function createRetention(deps: {
 }) {
   const { db, clock, log } = deps;
   const previous = new Map<string, LocalHour>();
+  /** The clean-up that each agent had last: its day and settings. */
+  const swept = new Map<string, string>();
   const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
@@ -45,21 +47,15 @@ export function createRetention(deps: {
   };
 
   const sweepIfDue = async (agent: RetentionAgent) => {
-    const { cleanupHour, cleanupTimezone } = agent.history;
+    const { cleanupHour, cleanupTimezone, retentionDays } = agent.history;
     const current = localHour(clock.now(), cleanupTimezone);
     const due = isDue(previous.get(agent.id), current, cleanupHour);
     previous.set(agent.id, current);
-    if (!due) return;
-    const key = `retention:${agent.id}`;
-    const slot = `${current.day}T${cleanupHour} ${cleanupTimezone}`;
-    const last = db.all<{ value: string }>("SELECT value FROM meta WHERE key = ?", [key])[0]?.value;
-    if (last === slot) return;
+    // With other settings, or after a restart, the hour under way counts anew: a sweep too many removes nothing.
+    const slot = `${current.day}T${cleanupHour} ${cleanupTimezone} ${retentionDays}`;
+    if (!due || swept.get(agent.id) === slot) return;
     await sweep(agent);
-    if (stop.signal.aborted) return;
-    await db.write({
-      sql: "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-      params: [key, slot],
-    });
+    if (!stop.signal.aborted) swept.set(agent.id, slot);
   };
 
   const tick = () => {

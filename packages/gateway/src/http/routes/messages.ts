@@ -45,6 +45,12 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
     return { handled: true } as const;
   };
 
+  /** The stored id of a chat; a caller's own `chat_id` is understood too where it names the session's chat. */
+  const storedChatId = (agentId: string, chatId: string, sessionId: string): string =>
+    !sessions.find(agentId, chatId, sessionId) && sessions.find(agentId, `api-${chatId}`, sessionId)
+      ? `api-${chatId}`
+      : chatId;
+
   /** Resolves to the turn's result, or to undefined after `timeoutMs` while the turn goes on. */
   const resultWithin = (turn: Turn, timeoutMs: number): Promise<TurnResult | undefined> =>
     new Promise((resolve) => {
@@ -127,7 +133,8 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
     }),
 
     endpoint(routes.inject, async (context) => {
-      const { agentId, chatId, sessionId } = context.params;
+      const { agentId, sessionId } = context.params;
+      const chatId = storedChatId(agentId, context.params.chatId, sessionId);
       const budgetMs = timing().injectionMs;
       const turn = await sessions.send({
         agent: agentOf(agentId),

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { HistoryEntry, OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
 import type { Conversation } from "./args.ts";
 import { type Connection, openConnection } from "./connection.ts";
@@ -13,6 +14,7 @@ import { readSummary } from "./summary.ts";
 import { createToolServer, GATEWAY_SERVER } from "./tool-server.ts";
 import { contextShare, type TurnState } from "./turn-state.ts";
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Claude Code answers within 0.5 s, but takes seconds when many start at once. */
 const CLAUDE_START_TIMEOUT_MS = 15_000;
 /** An unknown conversation, then an id that is in use: nothing can fail a third time. */
@@ -50,6 +52,8 @@ export async function openAgentCliSession(
   let current: Run | undefined;
   let model = options.model;
   let sessionId: string | null = null;
+  // An imported session keeps its id; the program takes UUIDs alone.
+  const ownId = UUID.test(options.sessionId) ? options.sessionId : randomUUID();
   let version: string | null = null;
   let served = 0;
   let lastPercent: number | undefined;
@@ -129,7 +133,7 @@ export async function openAgentCliSession(
     const stderr = from.process.stderrTail();
     const retry = !from.proven && !closing && restarts < MAX_RESTARTS;
     const next = retry
-      ? nextConversation(from.conversation, options.sessionId, { unknown: from.unknown, code, stderr })
+      ? nextConversation(from.conversation, ownId, { unknown: from.unknown, code, stderr })
       : null;
     if (next === null) {
       if (code !== 0 && !closing) log.warn({ code, stderr: safeSentence(stderr, "") }, "agent process ended");
@@ -181,9 +185,7 @@ export async function openAgentCliSession(
 
   if (signal.aborted) throw new Error("Opening the session was cancelled.");
   await start(
-    options.resume === undefined
-      ? { type: "new", id: options.sessionId }
-      : { type: "resume", id: options.resume },
+    options.resume === undefined ? { type: "new", id: ownId } : { type: "resume", id: options.resume },
   );
   ready = prime();
 
