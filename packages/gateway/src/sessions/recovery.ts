@@ -30,7 +30,7 @@ export async function recoverTurns(deps: {
         : []),
       store.closeTurn(requestId, now),
       store.dropParts(requestId),
-      store.runtimeState(rowId, null),
+      store.settle(rowId, null),
     );
     log.warn(
       { session: session?.uuid, request: requestId, chars: text.length },

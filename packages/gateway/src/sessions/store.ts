@@ -117,16 +117,9 @@ export function createSessionStore(db: Database) {
       }
       statements.push(
         {
-          sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?,
-                name = iif(unnamed AND ?, ?, name), unnamed = iif(?, 0, unnamed) WHERE uuid = ?`,
-          params: [
-            ts,
-            content.slice(0, PREVIEW_CHARS),
-            role === "user" ? 1 : 0,
-            role === "user" ? nameFrom(content) : "",
-            role === "user" ? 1 : 0,
-            uuid,
-          ],
+          sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?
+                WHERE uuid = ?`,
+          params: [ts, content.slice(0, PREVIEW_CHARS), uuid],
         },
         {
           sql: `UPDATE chats SET message_count = message_count + 1, last_activity = ?
@@ -135,6 +128,14 @@ export function createSessionStore(db: Database) {
         },
       );
       return statements;
+    },
+
+    /** Names a session that has none yet after the first thing said in it. */
+    nameAfter(uuid: string, prompt: string): Statement {
+      return {
+        sql: "UPDATE sessions SET name = ?, unnamed = 0 WHERE uuid = ? AND unnamed",
+        params: [nameFrom(prompt), uuid],
+      };
     },
 
     startTurn(uuid: string, requestId: string, kind: string, now: number): Statement {
@@ -165,12 +166,26 @@ export function createSessionStore(db: Database) {
     dropParts(requestId: string): Statement {
       return { sql: "DELETE FROM turn_parts WHERE request_id = ?", params: [requestId] };
     },
-    runtimeState(session: number, state: Omit<RuntimeState, "upto"> | null): Statement {
-      if (!state) return { sql: "UPDATE sessions SET runtime_state = NULL WHERE id = ?", params: [session] };
+    /** What a turn leaves on its session: the agent program's own session, null for none, and what was reported. */
+    settle(
+      session: number,
+      state: Omit<RuntimeState, "upto"> | null,
+      outcome: { model?: string; contextPercent?: number } = {},
+    ): Statement {
       return {
-        sql: `UPDATE sessions SET runtime_state = json_object('type', ?, 'token', ?, 'upto', ifnull(
-                (SELECT id FROM messages WHERE session = ? ORDER BY ts DESC, id DESC LIMIT 1), 0)) WHERE id = ?`,
-        params: [state.type, state.token, session, session],
+        sql: `UPDATE sessions SET model = ifnull(?, model), context_percent = ifnull(?, context_percent),
+                runtime_state = iif(? IS NULL, NULL, json_object('type', ?, 'token', ?, 'upto', ifnull(
+                  (SELECT id FROM messages WHERE session = ? ORDER BY ts DESC, id DESC LIMIT 1), 0)))
+              WHERE id = ?`,
+        params: [
+          outcome.model ?? null,
+          outcome.contextPercent ?? null,
+          state?.token ?? null,
+          state?.type ?? null,
+          state?.token ?? null,
+          session,
+          session,
+        ],
       };
     },
     /** Sets columns of a session; their names come from the type, never from outside. */

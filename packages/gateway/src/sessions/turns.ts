@@ -100,6 +100,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     const row = session.id === undefined ? undefined : session;
     const limit = agent.history.maxHistoryMessages;
     const resumable = place.runtime ? undefined : resumeState(row, limit);
+    // Only a process that has to be started, or started again for another model, is told the conversation.
     const uptoId = store.maxMessageId();
     const open = {
       model: row?.model_override ?? agent.model,
@@ -168,6 +169,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
       const statements = [
         ...(row ? [] : store.createSession(agent.id, session.chat_id, uuid, undefined, startedAt)),
         ...(request.store ? store.addMessage(uuid, { role: "user", ts: startedAt, ...request.store }) : []),
+        ...(request.store && row?.unnamed !== 0 ? [store.nameAfter(uuid, request.store.content)] : []),
         ...(request.also ?? []),
         store.startTurn(uuid, requestId, request.kind, startedAt),
       ];
@@ -248,18 +250,11 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         ...(rowId === undefined
           ? []
           : [
-              store.runtimeState(
+              store.settle(
                 rowId,
                 holds && token && place.runtimeType ? { type: place.runtimeType, token } : null,
+                outcome,
               ),
-              ...(outcome.model !== undefined || outcome.contextPercent !== undefined
-                ? [
-                    {
-                      sql: "UPDATE sessions SET model = ifnull(?, model), context_percent = ifnull(?, context_percent) WHERE id = ?",
-                      params: [outcome.model ?? null, outcome.contextPercent ?? null, rowId],
-                    },
-                  ]
-                : []),
             ]),
       ];
       deps.step("before-assistant-row");
