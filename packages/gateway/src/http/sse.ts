@@ -6,6 +6,9 @@ import { type Cursor, encode, type TurnLog } from "../sessions/index.ts";
 /** Written to a client that does not read, this much waits in its socket before the reader pauses. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
+/** A client that reads nothing for this long has gone, whatever its connection says. */
+const STALLED_MS = 120_000;
+
 export interface SseOptions {
   clock: Clock;
   keepaliveMs: number;
@@ -35,6 +38,7 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
   return new Promise((resolve) => {
     let blocked = false;
     let over = false;
+    let cancelStall = () => {};
 
     const finish = () => {
       if (over) return;
@@ -42,6 +46,7 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
       unsubscribe();
       cancelKeepalive();
       cancelBudget();
+      cancelStall();
       options.onReader?.(-1);
       resolve();
     };
@@ -50,15 +55,22 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
       const data = log.framesAfter(cursor);
       if (data) {
         blocked = !res.write(data) && res.writableLength > MAX_WAITING_BYTES;
-        if (blocked) res.once("drain", unblock);
+        if (blocked) {
+          res.once("drain", unblock);
+          cancelStall = clock.after(STALLED_MS, () => res.destroy());
+        }
       }
       if (log.ended && cursor.seq >= log.lastSeq) {
         // A reader that starts exactly at the end has no frame left that carries the sentinel.
         res.end(data ? undefined : `data: ${DONE}\n\n`);
+        const cancelRest = clock.after(STALLED_MS, () => res.destroy());
+        res.once("close", cancelRest);
+        res.once("finish", cancelRest);
         finish();
       }
     };
     const unblock = () => {
+      cancelStall();
       blocked = false;
       pump();
     };
