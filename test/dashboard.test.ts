@@ -336,7 +336,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
       return all;
     }, chatId());
     const data = text.split("\n").filter((line) => line.startsWith("data: "));
-    expect(data.at(-1)).toBe("data: [DONE]");
+    expect(data.at(-1), text.slice(0, 500)).toBe("data: [DONE]");
     const events = data.slice(0, -1).map((line) => JSON.parse(line.slice(6)) as Record<string, unknown>);
     const deltas = events.filter(({ type }) => type === "text_delta").map((event) => event.text);
     expect(deltas.join("")).toBe(Array.from({ length: 300 }, (_, n) => `d${n} `).join(""));

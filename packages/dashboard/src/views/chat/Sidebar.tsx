@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../../components/Icon.tsx";
 import { openSession, type Place } from "../../state/place.ts";
 import { AgentPicker, ChatPicker } from "./PlacePicker.tsx";
@@ -7,7 +7,8 @@ import { SessionList } from "./SessionList.tsx";
 /** Agent, chat and sessions: a column beside the conversation, a drawer over it on a narrow screen. */
 export function Sidebar({ here, open, onClose }: { here: Place; open: boolean; onClose: () => void }) {
   const root = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // Before the next paint: the drawer takes the keyboard as soon as it shows.
+  useLayoutEffect(() => {
     if (!open) return undefined;
     const { activeElement } = document;
     root.current?.querySelector<HTMLElement>("button, select")?.focus();
