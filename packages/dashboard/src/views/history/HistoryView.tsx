@@ -44,7 +44,8 @@ export function HistoryView() {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = new FormData(event.currentTarget as HTMLFormElement).get("q");
-    go({ view: "history", agentId, chatId, query: String(text ?? "").trim() });
+    // The chat of the address stays the one that is meant, also while the list of chats is still on its way.
+    go({ view: "history", agentId, chatId: wanted ?? chatId, query: String(text ?? "").trim() });
   };
 
   return (
