@@ -9,6 +9,8 @@ export default defineConfig({
     // Two cores: more files at once only slow each other's servers down.
     maxWorkers: 2,
     pool: "forks",
+    // A shared machine can stand still for longer than a browser test waits; what fails twice has failed.
+    retry: process.env.CI ? 1 : 0,
     reporters: ["default"],
   },
 });
