@@ -3,6 +3,7 @@ import { readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
+import { escapeText } from "../lib/xml.ts";
 import { createCompaction } from "./compact.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 import { createPool } from "./pool.ts";
@@ -69,11 +70,11 @@ export function createSessions(deps: SessionDeps) {
 
   const withContext = (incoming: Incoming): string => {
     const notes: string[] = [];
-    if (incoming.senderName) notes.push(`<sender_name>${escapeXml(incoming.senderName)}</sender_name>`);
+    if (incoming.senderName) notes.push(`<sender_name>${escapeText(incoming.senderName)}</sender_name>`);
     if (incoming.imageParams)
-      notes.push(`<image_params>${escapeXml(JSON.stringify(incoming.imageParams))}</image_params>`);
+      notes.push(`<image_params>${escapeText(JSON.stringify(incoming.imageParams))}</image_params>`);
     if (incoming.videoParams)
-      notes.push(`<video_params>${escapeXml(JSON.stringify(incoming.videoParams))}</video_params>`);
+      notes.push(`<video_params>${escapeText(JSON.stringify(incoming.videoParams))}</video_params>`);
     return notes.length > 0 ? `${notes.join("\n")}\n${incoming.text}` : incoming.text;
   };
 
@@ -247,7 +248,3 @@ export function createSessions(deps: SessionDeps) {
   };
 }
 export type Sessions = ReturnType<typeof createSessions>;
-
-function escapeXml(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-}
