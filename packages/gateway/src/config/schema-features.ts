@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { channelBlocks } from "./schema-channels.ts";
 
 /** Anything inside is the business of the feature that reads it. */
 export const opaque = z.record(z.string(), z.unknown());
@@ -67,10 +68,5 @@ export const featureSections = {
 export const agentFeatures = {
   connectors: opaque.optional().describe("Connectors by id: `{enabled}`."),
   voice: opaque.optional().describe("Speech settings of the agent."),
-  botchat: opaque.optional().describe("Settings of this channel."),
-  guildchat: opaque.optional().describe("Settings of this channel."),
-  devicechat: opaque.optional().describe("Settings of this channel."),
-  cloudchat: opaque.optional().describe("Settings of this channel."),
-  sigchat: opaque.optional().describe("Settings of this channel."),
-  teamchat: opaque.optional().describe("Settings of this channel."),
+  ...channelBlocks,
 };

@@ -43,6 +43,33 @@ const MIGRATIONS: readonly string[] = [
    INSERT INTO search_text (search_text, rank) VALUES ('hashsize', 4194304);
    INSERT INTO search_grams (search_grams, rank) VALUES ('hashsize', 4194304);
    INSERT INTO meta (key, value) VALUES ('search_upto', '0');`,
+  `CREATE TABLE channel_inbox (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, agent_id TEXT NOT NULL, channel TEXT NOT NULL, account TEXT NOT NULL,
+     event_id TEXT NOT NULL, chat_id TEXT NOT NULL, message_id TEXT, sender_id TEXT NOT NULL,
+     message TEXT, state TEXT NOT NULL, request_id TEXT, session TEXT, user_message INTEGER,
+     received_at INTEGER NOT NULL, started_at INTEGER, settled_at INTEGER, note TEXT,
+     UNIQUE (agent_id, channel, account, event_id));
+   CREATE UNIQUE INDEX channel_inbox_message ON channel_inbox (agent_id, channel, account, chat_id, message_id)
+     WHERE message_id IS NOT NULL;
+   CREATE INDEX channel_inbox_open ON channel_inbox (agent_id, channel, chat_id, id)
+     WHERE state IN ('waiting', 'command', 'turn');
+   CREATE INDEX channel_inbox_last ON channel_inbox (agent_id, channel);
+   CREATE INDEX channel_inbox_request ON channel_inbox (request_id) WHERE request_id IS NOT NULL;
+   CREATE INDEX channel_inbox_settled ON channel_inbox (settled_at) WHERE settled_at IS NOT NULL;
+   CREATE TABLE channel_outbox (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, agent_id TEXT NOT NULL, channel TEXT NOT NULL, account TEXT NOT NULL,
+     chat_id TEXT NOT NULL, inbox INTEGER, purpose TEXT NOT NULL, key TEXT NOT NULL, target TEXT NOT NULL,
+     content TEXT, state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, next_at INTEGER NOT NULL,
+     created_at INTEGER NOT NULL, sending_at INTEGER, settled_at INTEGER, provider_id TEXT, reason TEXT);
+   CREATE INDEX channel_outbox_open ON channel_outbox (agent_id, channel, account, chat_id, id)
+     WHERE state IN ('pending', 'sending');
+   CREATE INDEX channel_outbox_last ON channel_outbox (agent_id, channel);
+   CREATE INDEX channel_outbox_inbox ON channel_outbox (inbox) WHERE inbox IS NOT NULL;
+   CREATE INDEX channel_outbox_provider ON channel_outbox (agent_id, provider_id) WHERE provider_id IS NOT NULL;
+   CREATE INDEX channel_outbox_settled ON channel_outbox (settled_at) WHERE settled_at IS NOT NULL;
+   CREATE TABLE channel_positions (
+     agent_id TEXT NOT NULL, channel TEXT NOT NULL, account TEXT NOT NULL, value TEXT NOT NULL,
+     PRIMARY KEY (agent_id, channel, account)) WITHOUT ROWID;`,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */

@@ -70,4 +70,60 @@ export interface Tables {
     expires_at: number;
     created_at: number;
   };
+  /** Messages of the channels, each of the provider's events once. */
+  channel_inbox: {
+    id: number;
+    agent_id: string;
+    channel: string;
+    /** Account of `devicechat`; empty elsewhere. */
+    account: string;
+    /** The provider's id of the event. */
+    event_id: string;
+    /** The provider's id of the chat. */
+    chat_id: string;
+    message_id: string | null;
+    sender_id: string;
+    /** JSON of the message as the adapter made it; null once it is settled. */
+    message: string | null;
+    /** `command` waits for nothing, `waiting` for its turn, `turn` is with the agent; the others are settled. */
+    state: "waiting" | "command" | "turn" | "done" | "denied";
+    /** Of its turn; set with the turn's own row. */
+    request_id: string | null;
+    session: string | null;
+    /** Row of the user message in `messages`; a turn that runs again stores no second one. */
+    user_message: number | null;
+    received_at: number;
+    started_at: number | null;
+    settled_at: number | null;
+    /** What else is to be known of it, for the trace. */
+    note: string | null;
+  };
+  /** What is to be sent, one row a message of the provider's. */
+  channel_outbox: {
+    id: number;
+    agent_id: string;
+    channel: string;
+    account: string;
+    chat_id: string;
+    /** The message that it answers. */
+    inbox: number | null;
+    purpose: "reply" | "knock" | "notice" | "handshake" | "progress" | "direct";
+    /** UUID, the same for every attempt. */
+    key: string;
+    /** JSON: where it goes. */
+    target: string;
+    /** JSON: what is sent; null a while after it was. */
+    content: string | null;
+    state: "pending" | "sending" | "sent" | "failed" | "unknown";
+    attempts: number;
+    next_at: number;
+    created_at: number;
+    sending_at: number | null;
+    settled_at: number | null;
+    /** Id that the provider gave it. */
+    provider_id: string | null;
+    reason: string | null;
+  };
+  /** Where each connection stands in its provider's stream of events. */
+  channel_positions: { agent_id: string; channel: string; account: string; value: string };
 }

@@ -1,0 +1,218 @@
+import type { Readable } from "node:stream";
+import type { AgentConfig } from "../config/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+
+export const CHANNELS = ["botchat", "guildchat", "devicechat", "cloudchat", "sigchat", "teamchat"] as const;
+export type ChannelName = (typeof CHANNELS)[number];
+
+/** Plain data that survives a trip through the database. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/** One connection to a provider: an agent's channel, and for `devicechat` one of its accounts. */
+export interface ChannelPlace {
+  agentId: string;
+  channel: ChannelName;
+  /** Account of `devicechat`; the empty string elsewhere. */
+  account: string;
+}
+
+/** A file that came with a message, not fetched yet. */
+export interface InboundMedia {
+  kind: "image" | "document" | "voice" | "audio" | "video";
+  /** What the adapter needs to fetch it, also after a restart. */
+  ref: JsonObject;
+  name?: string;
+  mime?: string;
+  /** Bytes, where the provider says. */
+  size?: number;
+}
+
+/** A provider's message in the gateway's words. Stored in the inbox as it is. */
+export interface InboundMessage {
+  /** The provider's id of the event: the inbox takes each only once. */
+  eventId: string;
+  /** Provider's id of the chat; the stored chat id is `<channel>-<chatId>`. */
+  chatId: string;
+  kind: "dm" | "group" | "room";
+  /** What the group allowlist holds: guild, group, room or channel id. Absent in a direct message. */
+  groupId?: string;
+  /** Stable id of the sender. */
+  senderId: string;
+  /** Further stable ids of the same sender that an allowlist may hold (a phone-number JID beside a `@lid`). */
+  senderAliases?: readonly string[];
+  senderName?: string;
+  text: string;
+  /** True in direct messages, and where the bot was mentioned or replied to. */
+  mentioned: boolean;
+  /** Provider's id of the message, for replies, reactions and receipts. */
+  messageId?: string;
+  /** When the sender sent it, Unix ms. */
+  sentAt?: number;
+  media?: readonly InboundMedia[];
+  /** What a reply needs besides the chat: reply token, thread, topic, message to quote. */
+  reply?: JsonObject;
+  /** Shown to the agent as attributes of the message. */
+  meta?: { readonly [name: string]: string };
+}
+
+/** Where something is sent. */
+export interface Target {
+  chatId: string;
+  /** {@link InboundMessage.reply} of the message that is answered. */
+  reply: JsonObject;
+  /** Provider's id of the message that is answered. */
+  messageId?: string;
+  /** When that message came in, Unix ms: reply tokens expire. */
+  receivedAt: number;
+}
+
+export interface Button {
+  label: string;
+  /** Slash command that pressing it runs. */
+  command: string;
+}
+
+/** One thing to send; fits the provider's limits. */
+export type Content =
+  | {
+      kind: "text";
+      /** Markdown, already split; the adapter renders it, or sends `plainOf` it when `plain`. */
+      text: string;
+      /** Set when the provider refused the markup. */
+      plain?: boolean;
+      buttons?: readonly Button[];
+    }
+  | {
+      kind: "file";
+      /** Absolute path. */
+      path: string;
+      mime: string;
+      name: string;
+      /** Send an image as a file, uncompressed. */
+      asDocument?: boolean;
+      caption?: string;
+    };
+
+export interface Outgoing {
+  target: Target;
+  content: Content;
+  /** The same for every attempt at this row: an idempotency key where the provider takes one (a UUID). */
+  key: string;
+  /** Set when this text takes the place of a message that was sent before: its provider id. */
+  replaces?: string;
+}
+
+/**
+ * What became of one attempt.
+ * - `sent`: the provider said yes.
+ * - `retry`: it surely did not take it (429, 5xx answered in full, connection refused); again after `afterMs`.
+ * - `markup`: it refused the markup; again as plain text.
+ * - `failed`: it surely refused, and would again.
+ * - `unknown`: the connection broke, or no answer came in time, after the request was written. Never sent again.
+ */
+export type SendOutcome =
+  | { status: "sent"; messageId?: string }
+  | { status: "retry"; reason: string; afterMs?: number }
+  | { status: "markup"; reason: string }
+  | { status: "failed"; reason: string }
+  | { status: "unknown"; reason: string };
+
+/** What a connection does to the world while it lives. */
+export interface Connection {
+  /** Aborted when the connection has to end; `connect` then resolves soon, its socket closed. */
+  readonly signal: AbortSignal;
+  /** Proof of inbound life: a poll answered, a heartbeat acknowledged. Call it each time. */
+  alive(): void;
+  /** There is nothing to connect to until something happens (no number is linked): silence is fine from now on. */
+  rest(): void;
+  /**
+   * Stores messages in the inbox; resolves when they are on disk (known ones are dropped). Only then may the
+   * provider be told that they were taken. Rejects when they could not be stored.
+   */
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  /** Position in the provider's stream of events, kept across restarts. */
+  position(): string | undefined;
+  savePosition(value: string): Promise<void>;
+}
+
+/** One account's way to its provider. Made when the channel is enabled, closed when its settings change. */
+export interface ChannelAdapter {
+  /**
+   * Channels that the gateway connects: runs one connection until it ends. Rejects when it broke, with a sentence for
+   * the user as message. The supervisor calls it again after a pause, never twice at a time.
+   */
+  connect?(connection: Connection): Promise<void>;
+  /** Longest silence of a live connection, ms: past it the supervisor ends it and connects anew. */
+  readonly aliveWithinMs?: number;
+  /** One attempt. Never rejects; blind retries of the library are off. Ends within 60 s. */
+  send(outgoing: Outgoing, signal: AbortSignal): Promise<SendOutcome>;
+  /** Shows that the agent works on the message (typing, a reaction); the result ends it. Never throws. */
+  working?(target: Target): () => void;
+  /** Changes the text of a sent message, best effort: progress of a long turn. */
+  edit?(target: Target, messageId: string, text: string): Promise<void>;
+  /**
+   * Opens an inbound file. Rejects with a sentence for the user when it cannot be had; the caller cuts at 20 MB.
+   */
+  fetchMedia?(media: InboundMedia, signal: AbortSignal): Promise<Readable>;
+  /** Marks a message as read, once it is accepted. Best effort. */
+  markRead?(target: Target): void;
+  /** Frees what the adapter holds; its connection was ended before. */
+  close(): Promise<void>;
+}
+
+/** What an adapter is made of. */
+export interface AdapterContext {
+  place: ChannelPlace;
+  /** The agent with its variables resolved; the channel's block is `agent[channel]`. */
+  agent: AgentConfig;
+  /** Folder for linked credentials: `<workspace>/.<channel>-state` (accounts of `devicechat`: one below it). */
+  stateDir: string;
+  /** Base URL from outside, where there is one (webhook mode). */
+  publicUrl: string | undefined;
+  commands: readonly { name: string; description: string }[];
+  clock: Clock;
+  log: Logger;
+}
+
+/** What `channels/<name>/index.ts` exports as `createAdapter`; loaded when the first agent enables the channel. */
+export type AdapterFactory = (context: AdapterContext) => Promise<ChannelAdapter>;
+
+/** A webhook request, with its body as it came. */
+export interface WebhookRequest {
+  method: "GET" | "POST";
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  query: URLSearchParams;
+  body: Buffer;
+}
+
+/** What a webhook request means. Messages are stored before the reply goes out. */
+export type WebhookVerdict =
+  | { status: 401 | 403; error: string }
+  | { status: 400; error: string }
+  | { status: 200; json: JsonObject; messages?: readonly InboundMessage[] }
+  | { status: 200; text: string };
+
+/** Verifies and parses one provider's webhooks; pure, so that anyone can judge it. `channels/<name>/webhook.ts`. */
+export interface WebhookChannel {
+  /** True when the agent has the channel enabled with the secret that its webhooks are signed with. */
+  enabled(agent: AgentConfig): boolean;
+  /** `now` is Unix ms. The signature is judged before anything else of the body. */
+  handle(request: WebhookRequest, agent: AgentConfig, now: number): WebhookVerdict;
+}
+
+/**
+ * What the policies of the moment say of a message: `ignore` is dropped unseen (policy `disabled`, no mention where one
+ * is needed, no pairing), `knock` is a denied sender or group that is recorded and may get a pairing code.
+ */
+export type Decision = "allow" | "ignore" | "knock";
+
+/** What intake needs of the access rules. */
+export interface AccessPort {
+  decide(place: ChannelPlace, agent: AgentConfig, message: InboundMessage): Promise<Decision>;
+  /** Records a denied message; resolves to the text to answer with (the pairing code), undefined for silence. */
+  knock(place: ChannelPlace, agent: AgentConfig, message: InboundMessage): Promise<string | undefined>;
+  /** What is to be done for an allowed message besides its turn: capture under the policy `open`. */
+  admit(place: ChannelPlace, agent: AgentConfig, message: InboundMessage): Promise<void>;
+}

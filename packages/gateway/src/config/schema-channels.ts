@@ -1,0 +1,128 @@
+import * as z from "zod";
+
+const ids = z.array(z.coerce.string());
+const url = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^(?:https?|wss?):$/.test(new URL(value).protocol), {
+    error: "must be an http(s) or ws(s) URL",
+  });
+/** `pairing` as a policy is the older form of `allowlist` with `pairing: true`. */
+const policy = z.enum(["open", "allowlist", "disabled", "pairing"]);
+
+const common = {
+  enabled: z.boolean().default(true).describe("False turns the channel off and keeps its settings."),
+  coalesceMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(60_000)
+    .default(0)
+    .describe("Messages of one sender that come within this time become one turn; 0 keeps them apart."),
+};
+const token = (what: string) => z.string().min(1).optional().describe(what);
+const base = (what: string) => url.optional().describe(`Address of ${what}, for servers of your own.`);
+const direct = {
+  dmPolicy: policy.optional().describe("Who may write directly: `open`, `allowlist` (default), `disabled`."),
+  dmAllowlist: ids.default([]).describe("Ids that may write directly."),
+  pairing: z.boolean().optional().describe("Gives unknown senders a pairing code; true when unset."),
+};
+const group = {
+  groupPolicy: policy.optional().describe("The same for groups."),
+  groupAllowlist: ids.default([]).describe("Ids of groups that may write."),
+};
+const manners = {
+  sendReadReceipts: z.boolean().default(true).describe("Marks accepted messages as read."),
+  reactionLevel: z
+    .enum(["ack", "off"])
+    .default("ack")
+    .describe("`ack` reacts to a message while the agent works on it."),
+};
+
+const deviceAccount = z.looseObject({
+  id: z.string().describe("Name of the account."),
+  label: z.string().nullable().default(null).describe("Name for people."),
+  ...direct,
+  ...group,
+  requireMention: z.boolean().optional().describe("Groups: answer only when mentioned; true when unset."),
+  ...manners,
+});
+
+/** The channels' blocks of an agent's entry. Access of `botchat` and `guildchat` is kept in the workspace instead. */
+export const channelBlocks = {
+  botchat: z
+    .looseObject({
+      ...common,
+      botToken: token("The bot's token, usually a variable."),
+      apiBaseUrl: base("the bot API"),
+      mode: z
+        .enum(["polling", "webhook"])
+        .default("polling")
+        .describe("`webhook` needs `gateway.publicUrl` and `webhookSecret`."),
+      webhookSecret: token("Secret that the provider repeats in each webhook."),
+    })
+    .optional()
+    .describe("Telegram."),
+  guildchat: z
+    .looseObject({
+      ...common,
+      botToken: token("The bot's token, usually a variable."),
+      apiBaseUrl: base("the REST API"),
+      gatewayUrl: base("the socket"),
+    })
+    .optional()
+    .describe("Discord."),
+  devicechat: z
+    .looseObject({
+      ...common,
+      waWebSocketUrl: base("the socket"),
+      accounts: z
+        .array(deviceAccount)
+        .default([])
+        .describe("Linked numbers; none means one called `default`."),
+    })
+    .optional()
+    .describe("WhatsApp as a linked device."),
+  cloudchat: z
+    .looseObject({
+      ...common,
+      accessToken: token("The system user's token."),
+      phoneNumberId: token("Id of the number."),
+      appSecret: token("Secret that webhooks are signed with."),
+      verifyToken: token("Token of the webhook's verification."),
+      ...direct,
+      ...manners,
+      templatesEnabled: z
+        .boolean()
+        .default(false)
+        .describe("Sends a template where the provider allows no free text any more (after 24 hours)."),
+      templateName: z.string().optional().describe("Template with one text parameter in its body."),
+      templateLanguage: z.string().default("en").describe("Language code of the template."),
+      apiBaseUrl: base("the Graph API"),
+    })
+    .optional()
+    .describe("WhatsApp Cloud API."),
+  sigchat: z
+    .looseObject({
+      ...common,
+      channelSecret: token("Secret that webhooks are signed with."),
+      channelAccessToken: token("Token for replies."),
+      ...direct,
+      ...group,
+      apiBaseUrl: base("the messaging API"),
+      dataApiBaseUrl: base("the API for files"),
+    })
+    .optional()
+    .describe("LINE."),
+  teamchat: z
+    .looseObject({
+      ...common,
+      botToken: token("The bot user's token (`xoxb-…`)."),
+      signingSecret: token("Secret that events are signed with."),
+      ...direct,
+      ...group,
+      requireMention: z.boolean().optional().describe("Channels: answer only mentions; true when unset."),
+      apiBaseUrl: base("the Web API"),
+    })
+    .optional()
+    .describe("Slack."),
+};
