@@ -24,7 +24,7 @@ import { createMedia } from "./media/index.ts";
 import { createModels, readCliSettings } from "./models/index.ts";
 import { createMonitoring } from "./monitoring/index.ts";
 import { createRuntimeFactory } from "./runtimes/index.ts";
-import { createSessions } from "./sessions/index.ts";
+import { createCommandRunner, createSessions } from "./sessions/index.ts";
 import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
 import { VERSION } from "./version.ts";
@@ -99,6 +99,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     tools: (scope) => shares.tools(scope),
     counters: monitoring.turns,
     step: publishStep,
+    cutOff: () => [],
   });
 
   const agents = createAgents({
@@ -109,7 +110,8 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const dashboards = createDashboardSessions({ clock, admin: authenticator.admin });
-  const shared = { sessions, requireAgent, config, clock, models, onReader: monitoring.onReader };
+  const runCommand = createCommandRunner(sessions, models);
+  const shared = { sessions, runCommand, requireAgent, config, clock, onReader: monitoring.onReader };
   const endpoints: Endpoint[] = [
     ...metaRoutes({ version: VERSION, served: () => endpoints.map(({ decl }) => decl) }),
     ...dashboardRoutes({

@@ -3,6 +3,7 @@ import { readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
+import type { Statement } from "../db/index.ts";
 import { escapeText } from "../lib/xml.ts";
 import { createCompaction } from "./compact.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
@@ -10,14 +11,25 @@ import { createPool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
 import { createSessionStore, type SessionRow } from "./store.ts";
-import { createTurns, type Turn } from "./turns.ts";
+import { createTurns, type Turn, type TurnEnding } from "./turns.ts";
 
 export { COMMANDS, type Command, parseCommand } from "./commands.ts";
-export type { MediaPort, SessionDeps, ToolScope, TurnCounters, TurnStep } from "./ports.ts";
+export type {
+  CutOffTurn,
+  MediaPort,
+  SessionDeps,
+  SharedFile,
+  ToolScope,
+  TurnCounters,
+  TurnStep,
+} from "./ports.ts";
+export { type CommandReply, createCommandRunner, type RunCommand } from "./run-command.ts";
 export type { SessionRow } from "./store.ts";
 export type { Cursor, TurnLog } from "./turn-log.ts";
 export { encode } from "./turn-log.ts";
-export type { Turn, TurnResult } from "./turns.ts";
+export type { TurnResult } from "./turn-result.ts";
+export { mediaPathOf } from "./turn-result.ts";
+export type { Turn, TurnEnding } from "./turns.ts";
 
 /** What a caller sends into a session. */
 export interface Incoming {
@@ -35,7 +47,15 @@ export interface Incoming {
   imageParams?: object | undefined;
   videoParams?: object | undefined;
   softMs: number;
-  kind?: "message" | "greeting" | "injection";
+  kind?: "message" | "greeting" | "injection" | "channel";
+  /** What the agent is told, where that is more than `text`, which history keeps. */
+  told?: string;
+  /** Row of the user message that an earlier run of this turn stored: no second one is. */
+  again?: number | undefined;
+  /** Further statements of the transaction that stores the message; they come after it. */
+  also?: (sessionId: string) => readonly Statement[];
+  /** See {@link TurnEnding}. */
+  closing?: (ending: TurnEnding) => readonly Statement[];
 }
 
 const GREETING_FILE = "GREETING.md";
@@ -115,21 +135,25 @@ export function createSessions(deps: SessionDeps) {
         session: row ?? { chat_id: chatId, uuid, id: undefined },
         requestId: incoming.requestId,
         kind: incoming.kind ?? "message",
-        text: withContext(incoming),
+        text: incoming.told ?? withContext(incoming),
         files,
-        ...(incoming.storeUserMessage !== false && {
-          store: {
-            content: incoming.text,
-            media: paths,
-            extra: {
-              ...(incoming.senderName && { senderName: incoming.senderName }),
-              ...(paths.length > 0 && { mediaFiles: [...paths] }),
+        ...(incoming.closing && { closing: incoming.closing }),
+        ...(incoming.again !== undefined && { uptoId: incoming.again - 1 }),
+        ...(incoming.storeUserMessage !== false &&
+          incoming.again === undefined && {
+            store: {
+              content: incoming.text,
+              media: paths,
+              extra: {
+                ...(incoming.senderName && { senderName: incoming.senderName }),
+                ...(paths.length > 0 && { mediaFiles: [...paths] }),
+              },
             },
-          },
-        }),
+          }),
         also: [
           ...settings("image_config", incoming.imageParams),
           ...settings("video_config", incoming.videoParams),
+          ...(incoming.also?.(uuid) ?? []),
         ],
         softMs: incoming.softMs,
       });
@@ -230,7 +254,7 @@ export function createSessions(deps: SessionDeps) {
       await db.write(store.update(row.id, { model_override: model }));
     },
 
-    recover: () => recoverTurns({ db, store, clock, log: deps.log }),
+    recover: () => recoverTurns({ db, store, clock, log: deps.log, cutOff: deps.cutOff }),
     /** Applies a changed configuration to idle processes and spares. */
     reconfigure() {
       pool.reconfigure();

@@ -266,6 +266,7 @@ export function createPool(deps: SessionDeps) {
       place.busy = false;
       place.lastActivity = clock.now();
       place.scope.onAttachment = () => {};
+      place.scope.onFile = undefined;
       if (!place.runtime) void drop(place);
       else armIdle(place);
     },

@@ -29,6 +29,24 @@ export interface ToolScope {
   readonly sessionId: string;
   sessionDir: string;
   onAttachment(attachment: Attachment): void;
+  /** Takes a file that goes into the chat; undefined where a chat takes none. */
+  onFile?: ((file: SharedFile) => void) | undefined;
+}
+
+/** A file that the agent shared, copied where it stays: absolute path, type by content, name for people. */
+export interface SharedFile {
+  path: string;
+  name: string;
+  mime: string;
+}
+
+/** A turn that a crash cut off. */
+export interface CutOffTurn {
+  requestId: string;
+  /** What the agent had said, as far as it is on disk. */
+  text: string;
+  /** False when nothing at all had come from the agent. */
+  produced: boolean;
 }
 
 /** What sessions count, for `/status` and `/metrics`. */
@@ -56,6 +74,8 @@ export interface SessionDeps {
   };
   tools(scope: ToolScope): GatewayTool[];
   counters: TurnCounters;
+  /** Statements that go to disk with the closing of a turn that a crash cut off. */
+  cutOff(turn: CutOffTurn): readonly Statement[];
   /** Called at each labelled step of a turn; the crash tests end the process there. */
   step(label: TurnStep): void;
 }

@@ -1,6 +1,7 @@
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { SessionDeps } from "./ports.ts";
 import type { SessionStore } from "./store.ts";
 
 /**
@@ -12,12 +13,14 @@ export async function recoverTurns(deps: {
   store: SessionStore;
   clock: Clock;
   log: Logger;
+  cutOff: SessionDeps["cutOff"];
 }): Promise<number> {
   const { db, store, clock, log } = deps;
   const cutOff = store.runningTurns();
   for (const { request_id: requestId, session: rowId } of cutOff) {
     const session = store.byRowId(rowId);
-    const text = store.partsText(requestId);
+    const parts = store.parts(requestId);
+    const text = parts.join("");
     const now = clock.now();
     await db.write(
       ...(session && text !== ""
@@ -31,6 +34,7 @@ export async function recoverTurns(deps: {
       store.closeTurn(requestId, now),
       store.dropParts(requestId),
       store.settle(rowId, null),
+      ...deps.cutOff({ requestId, text, produced: parts.length > 0 }),
     );
     log.warn(
       { session: session?.uuid, request: requestId, chars: text.length },

@@ -204,11 +204,11 @@ export function createSessionStore(db: Database) {
         "SELECT request_id, session FROM turns WHERE state = 'running' ORDER BY id",
       );
     },
-    partsText(requestId: string): string {
+    /** Pieces of a cut-off turn's text, in order; one may be empty, and none says that the agent gave nothing. */
+    parts(requestId: string): string[] {
       return db
         .all<{ text: string }>("SELECT text FROM turn_parts WHERE request_id = ? ORDER BY id", [requestId])
-        .map((part) => part.text)
-        .join("");
+        .map((part) => part.text);
     },
   };
 }

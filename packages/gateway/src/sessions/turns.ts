@@ -1,15 +1,24 @@
-import { type Attachment, GatewayError, type TurnEvent } from "@agent-gateway/contract";
+import { type Attachment, GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Statement } from "../db/index.ts";
 import type { InputFile, RuntimeEvent, RuntimeSession, TurnOutcome } from "../runtimes/types.ts";
 import { createKeeper } from "./kept-turns.ts";
 import type { Pool } from "./pool.ts";
-import type { SessionDeps } from "./ports.ts";
+import type { SessionDeps, SharedFile } from "./ports.ts";
 import type { MessageExtra, RuntimeState, SessionRow, SessionStore } from "./store.ts";
 import { createTurnLog, type TurnLog } from "./turn-log.ts";
+import { lastEvent, mediaPathOf, sentenceOf, type TurnResult } from "./turn-result.ts";
 
 /** Who started a turn; stored with it. */
-export type TurnKind = "message" | "greeting" | "injection" | "compact";
+export type TurnKind = "message" | "greeting" | "injection" | "compact" | "channel";
+
+/** How a turn ends, for whoever stores something together with its end. */
+export interface TurnEnding {
+  result: TurnResult;
+  reason: "stop" | "timeout" | "shutdown" | undefined;
+  /** False when nothing at all came from the agent: the turn can run again as if it never had. */
+  produced: boolean;
+}
 
 export interface TurnRequest {
   agent: AgentConfig;
@@ -22,21 +31,16 @@ export interface TurnRequest {
   files?: readonly InputFile[];
   /** What history keeps of it; undefined stores no user message. */
   store?: { content: string; extra: MessageExtra; media: readonly string[] };
-  /** Further statements of the first transaction (image and video settings). */
+  /** Further statements of the first transaction. */
   also?: readonly Statement[];
+  /** Statements that go to disk together with the end of the turn; a crash before calls `SessionDeps.cutOff`. */
+  closing?: (ending: TurnEnding) => readonly Statement[];
+  /** The agent is told no message above this one: those of an earlier run of the same turn. */
+  uptoId?: number;
   /** Done in place of asking the agent; where it gives no text, the agent is asked after all. */
   act?: (runtime: RuntimeSession) => Promise<{ summary: string | null } | null>;
   /** The turn is interrupted after this and `hardCapMs` more. */
   softMs: number;
-}
-
-/** How a turn ended, for those who wait for it as a whole. */
-export interface TurnResult {
-  status: "done" | "interrupted" | "failed" | "timeout";
-  text: string;
-  error?: string;
-  attachments: Attachment[];
-  durationMs: number;
 }
 
 /** A running or just finished turn. */
@@ -96,12 +100,13 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     const turnLog = createTurnLog(requestId);
     const startedAt = clock.now();
     const attachments: Attachment[] = [];
+    const files: SharedFile[] = [];
     const pending: Promise<void>[] = [];
     const row = session.id === undefined ? undefined : session;
     const limit = agent.history.maxHistoryMessages;
     const resumable = place.runtime ? undefined : resumeState(row, limit);
     // Only a process that has to be started, or started again for another model, is told the conversation.
-    const uptoId = store.maxMessageId();
+    const uptoId = request.uptoId ?? store.maxMessageId();
     const open = {
       model: row?.model_override ?? agent.model,
       resume: (type: string) => (resumable?.type === type ? resumable.token : undefined),
@@ -113,6 +118,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     let cancelParts: () => void = () => {};
     let stored = 0;
     let partsWritten = false;
+    let produced = false;
 
     const addAttachment = (attachment: Attachment) => {
       attachments.push(attachment);
@@ -121,7 +127,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
 
     const savePart = () => {
       const text = turnLog.text.slice(stored);
-      if (text !== "") {
+      if (text !== "" || (produced && !partsWritten)) {
         stored += text.length;
         partsWritten = true;
         db.write(store.addPart(requestId, text)).catch((error) =>
@@ -132,12 +138,17 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     };
 
     const emit = (event: RuntimeEvent) => {
-      if (turnLog.ended) return;
+      if (turnLog.ended || (event.type === "text" && event.text === "")) return;
+      if (!produced) {
+        produced = true;
+        // Whether such a turn may run again after a crash hangs on this row, so it does not wait.
+        if (request.closing) savePart();
+      }
       switch (event.type) {
         case "text":
-          if (event.text === "") return;
           if (turnLog.text === "") {
             deps.step("first-delta");
+            cancelParts();
             if (request.kind !== "compact") cancelParts = clock.after(FIRST_PART_MS, savePart);
           }
           turnLog.append({ type: "text_delta", text: event.text });
@@ -224,7 +235,9 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         status,
         text,
         attachments,
+        files,
         durationMs,
+        stored: true,
         ...(outcome.error !== undefined && { error: outcome.error }),
       };
       const extra: MessageExtra = {
@@ -256,6 +269,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
                 outcome,
               ),
             ]),
+        ...(request.closing?.({ result, reason: stopReason, produced }) ?? []),
       ];
       deps.step("before-assistant-row");
       try {
@@ -263,6 +277,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "storing the reply failed");
         result.status = "failed";
+        result.stored = false;
         result.error = "The reply could not be stored; the disk may be full.";
       }
       deps.step("after-assistant-row");
@@ -309,7 +324,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         result = await finish(await Promise.race([agentDone, forced]));
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "the turn could not be stored");
-        result = { status: "failed", text: "", attachments: [], durationMs: clock.now() - startedAt };
+        const durationMs = clock.now() - startedAt;
+        result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }
       cancelCap();
       // The session is free before the last event tells so: whoever reads it may send the next message at once.
@@ -322,6 +338,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     };
 
     place.scope.onAttachment = addAttachment;
+    place.scope.onFile = request.closing ? (file) => files.push(file) : undefined;
     const turn: Turn = {
       log: turnLog,
       requestId,
@@ -349,35 +366,3 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
   };
 }
 export type Turns = ReturnType<typeof createTurns>;
-
-/** A runtime rejects with a sentence for the user; whatever else is thrown can hold paths and stays in the log. */
-function sentenceOf(error: unknown): string {
-  const plain = error instanceof Error && error.constructor === Error && !("code" in error);
-  return plain ? error.message : "The agent could not be run; the gateway's log says why.";
-}
-
-function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
-  const attachments = result.attachments.length > 0 ? { attachments: result.attachments } : {};
-  const common = { text: result.text, session_id: sessionId, duration_ms: result.durationMs, ...attachments };
-  switch (result.status) {
-    case "done":
-      return { type: "result", ...common };
-    case "interrupted":
-      return { type: "result", ...common, interrupted: true };
-    case "timeout":
-      return {
-        type: "error",
-        code: "TIMEOUT",
-        message: "The agent did not finish in time and was interrupted.",
-      };
-    case "failed":
-      return { type: "error", code: "AGENT_FAILED", message: result.error ?? "The agent failed." };
-    default:
-      return result.status satisfies never;
-  }
-}
-
-function mediaPathOf(agentId: string, url: string): string {
-  const prefix = `/api/v1/agents/${agentId}/media/`;
-  return decodeURI(url.startsWith(prefix) ? url.slice(prefix.length) : url);
-}

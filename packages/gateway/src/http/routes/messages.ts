@@ -1,14 +1,22 @@
 import { GatewayError, type ReplyOf, routes } from "@agent-gateway/contract";
 import { hasLevel } from "../../auth/index.ts";
-import type { Config } from "../../config/index.ts";
+import type { AgentConfig, Config } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { parseCommand, type Sessions, type Turn, type TurnResult } from "../../sessions/index.ts";
+import {
+  parseCommand,
+  type RunCommand,
+  type Sessions,
+  type Turn,
+  type TurnResult,
+} from "../../sessions/index.ts";
 import { type Endpoint, endpoint, json, type RequestContext } from "../endpoint.ts";
 import { streamTurn } from "../sse.ts";
-import { type CommandDeps, createCommandRunner } from "./commands.ts";
 
-export interface MessageDeps extends CommandDeps {
+export interface MessageDeps {
   sessions: Sessions;
+  runCommand: RunCommand;
+  /** Throws `AGENT_NOT_FOUND`. */
+  requireAgent(agentId: string): AgentConfig;
   config: () => Config;
   clock: Clock;
   onReader(delta: 1 | -1): void;
@@ -22,7 +30,6 @@ const errorOf = (turn: Turn, code: "AGENT_FAILED" | "TIMEOUT", message: string) 
 
 export function messageRoutes(deps: MessageDeps): Endpoint[] {
   const { sessions, clock } = deps;
-  const runCommand = createCommandRunner(deps);
   const timing = () => deps.config().gateway.turns;
   const agentOf = (id: string) => deps.requireAgent(id);
 
@@ -94,7 +101,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         throw new GatewayError("FORBIDDEN", "store_user_message: false needs a write or admin key.");
       }
       const chatId = `api-${body.chat_id}`;
-      if (command) return json(await runCommand(agent, chatId, body.session_id, command));
+      if (command) return json(await deps.runCommand(agent, chatId, body.session_id, command));
       const turn = await sessions.send({
         agent,
         requestId,

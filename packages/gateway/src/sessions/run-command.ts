@@ -1,25 +1,28 @@
-import { GatewayError, type Model } from "@agent-gateway/contract";
-import type { AgentConfig } from "../../config/index.ts";
-import type { Command, Sessions } from "../../sessions/index.ts";
+import { GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig } from "../config/index.ts";
+import type { Command } from "./commands.ts";
+import type { Sessions } from "./index.ts";
+import type { SessionDeps } from "./ports.ts";
 
-export interface CommandDeps {
-  sessions: Sessions;
-  /** Throws `AGENT_NOT_FOUND`. */
-  requireAgent(agentId: string): AgentConfig;
-  models: { list(): Promise<Model[]>; resolve(idOrAlias: string): Promise<string | undefined> };
+export interface CommandReply {
+  command: Command["name"];
+  session_id: string;
+  result: Record<string, unknown>;
 }
 
 /** Runs slash commands and shapes their results; the session endpoints do the same things. */
-export function createCommandRunner(deps: CommandDeps) {
-  const { sessions, models } = deps;
-
-  return async (agent: AgentConfig, chatId: string, sessionId: string | undefined, command: Command) => {
+export function createCommandRunner(sessions: Sessions, models: SessionDeps["models"]) {
+  return async (
+    agent: AgentConfig,
+    chatId: string,
+    sessionId: string | undefined,
+    command: Command,
+  ): Promise<CommandReply> => {
     const row =
       sessionId === undefined
         ? sessions.latest(agent.id, chatId)
         : sessions.require(agent.id, chatId, sessionId);
     if (!row) throw new GatewayError("SESSION_NOT_FOUND", "This chat has no session yet.");
-
     const run = async (): Promise<Record<string, unknown>> => {
       switch (command.name) {
         case "/session": {
@@ -57,3 +60,4 @@ export function createCommandRunner(deps: CommandDeps) {
     return { command: command.name, session_id: row.uuid, result: await run() };
   };
 }
+export type RunCommand = ReturnType<typeof createCommandRunner>;
