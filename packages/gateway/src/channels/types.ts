@@ -156,6 +156,11 @@ export interface ChannelAdapter {
    * Opens an inbound file. Rejects with a sentence for the user when it cannot be had; the caller cuts at 20 MB.
    */
   fetchMedia?(media: InboundMedia, signal: AbortSignal): Promise<Readable>;
+  /**
+   * The sender's name for messages that came without one: one line, at most 64 characters. Within 1.5 s; undefined when
+   * the provider does not say. Never rejects.
+   */
+  nameOf?(message: InboundMessage): Promise<string | undefined>;
   /** Marks a message as read, once it is accepted. Best effort. */
   markRead?(target: Target): void;
   /** Frees what the adapter holds; its connection was ended before. */
@@ -172,6 +177,8 @@ export interface AdapterContext {
   /** Base URL from outside, where there is one (webhook mode). */
   publicUrl: string | undefined;
   commands: readonly { name: string; description: string }[];
+  /** Makes a short-lived public https link to a file for providers that fetch images themselves; undefined without one. */
+  publicLink?: (path: string) => Promise<string | undefined>;
   clock: Clock;
   log: Logger;
 }
