@@ -84,7 +84,15 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     places: () => sessions.places(),
     dbUnits: () => db.units,
   });
-  const shares = createShares({ db, paths, config: store, clock, log, keepImage: media.keepImage });
+  const shares = createShares({
+    db,
+    paths,
+    config: store,
+    clock,
+    log,
+    keepImage: media.keepImage,
+    keepFile: media.keepFile,
+  });
   const sessions = createSessions({
     db,
     clock,
@@ -105,7 +113,9 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
   const agents = createAgents({
     config: store,
     paths,
+    env,
     channelsOf: () => ({ channels: {}, devicechat_accounts: [] }),
+    checkToken: async () => ({ ok: true }),
   });
 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });

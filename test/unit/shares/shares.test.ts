@@ -40,6 +40,7 @@ beforeEach(async () => {
       clock: { ...systemClock, now: () => now },
       log: silentLogger,
       keepImage: async () => "/api/v1/agents/a/media/x.png",
+      keepFile: async (_agentId, _file, name) => ({ path: `/copy/of/${name}`, name, mime: "text/plain" }),
     });
   shares = make("https://example.org/x/gateway");
   plain = make();

@@ -1,10 +1,13 @@
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
 import type { ConfigStore, Paths } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
 import type { Logger } from "../lib/logger.ts";
+import { fileName } from "../lib/one-line.ts";
 import { type OpenedFile, openInside, PathError, safeSegments } from "../lib/safe-path.ts";
+import { imageExtension, inboundExtension, MAX_INBOUND_BYTES } from "./inbound.ts";
 import { storeContent, sweepIncoming, tooLarge } from "./store.ts";
 import { declaredType, matchesDeclared, storedExtension } from "./types.ts";
 
@@ -29,6 +32,18 @@ export interface MediaFile extends OpenedFile {
   type: FileType;
 }
 
+/** A file that a channel's message brought, or one on its way into a chat. */
+export interface KeptFile {
+  /** What `GET …/media/<mediaPath>` takes. */
+  mediaPath: string;
+  /** Absolute. */
+  path: string;
+  /** By content. */
+  mime: string;
+  /** One harmless line; there when the file came with a name. */
+  name?: string;
+}
+
 /** What agent programs and providers take; one image of another type would spoil the whole conversation. */
 const READABLE = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]);
 
@@ -45,15 +60,38 @@ const attachmentUrl = (agentId: string, mediaPath: string): string =>
 export function createMedia({ paths, config, clock, log }: MediaDeps) {
   const underWay = new Set<string>();
   const limit = () => config.current.gateway.media.maxUploadBytes;
-  const store = (agentId: string, content: AsyncIterable<Uint8Array>, accept: (type: FileType) => string) =>
+  const store = (
+    agentId: string,
+    content: AsyncIterable<Uint8Array>,
+    accept: (type: FileType) => string,
+    most = limit(),
+  ) =>
     storeContent({
       root: paths.mediaDir(agentId),
       content,
-      limit: limit(),
+      limit: most,
       now: clock.now(),
       underWay,
       accept,
     });
+  const keep = async (
+    agentId: string,
+    content: AsyncIterable<Uint8Array>,
+    { name, accept, most }: { name: string | undefined; accept(type: FileType): string; most?: number },
+  ): Promise<KeptFile> => {
+    let mime = "";
+    const mediaPath = await store(
+      agentId,
+      content,
+      (found) => {
+        mime = found.mime;
+        return accept(found);
+      },
+      most,
+    );
+    const path = join(paths.mediaDir(agentId), ...mediaPath.split("/"));
+    return { mediaPath, path, mime, ...(name !== undefined && { name }) };
+  };
 
   const open = async (agentId: string, mediaPath: string): Promise<MediaFile> => {
     // What is hidden is the room's own: unfinished uploads.
@@ -144,6 +182,38 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
       return attachmentUrl(agentId, await store(agentId, content, (found) => found.ext));
     },
 
+    /**
+     * Keeps a file that a channel's message brought. An image is stored under the extension of its content; another
+     * file under that of its name, where no browser would run it.
+     * @throws GatewayError `PAYLOAD_TOO_LARGE` past 20 MiB, `INVALID_REQUEST` when there are no bytes,
+     * `UNSUPPORTED_MEDIA_TYPE` when an image is none; whatever the stream throws
+     */
+    keepInbound(
+      agentId: string,
+      content: AsyncIterable<Uint8Array>,
+      { kind, name }: { kind: string; name?: string | undefined },
+    ): Promise<KeptFile> {
+      const shown = fileName(name);
+      return keep(agentId, content, {
+        name: shown,
+        accept: (found) => (kind === "image" ? imageExtension(found) : inboundExtension(found, shown)),
+        most: MAX_INBOUND_BYTES,
+      });
+    },
+
+    /** Copies an opened file into the media folder, on its way into a chat. The handle stays open. */
+    keepFile(
+      agentId: string,
+      { handle }: Pick<OpenedFile, "handle">,
+      name: string,
+    ): Promise<KeptFile & { name: string }> {
+      const shown = fileName(name) ?? "file";
+      const content = handle.createReadStream({ start: 0, autoClose: false });
+      return keep(agentId, content, { name: shown, accept: (found) => inboundExtension(found, shown) }).then(
+        (file) => ({ ...file, name: shown }),
+      );
+    },
+
     attachmentUrl,
 
     /** Removes what a crash left half written; spares what is under way. */
@@ -156,6 +226,7 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
   };
 }
 export type Media = ReturnType<typeof createMedia>;
+export { MAX_INBOUND_BYTES } from "./inbound.ts";
 
 async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import type { Attachment } from "@agent-gateway/contract";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
@@ -19,6 +20,23 @@ export interface ShareDeps {
   log: Logger;
   /** Of the media room: copies an image into the agent's media folder; resolves to where clients fetch it. */
   keepImage(agentId: string, file: Pick<OpenedFile, "handle">): Promise<string>;
+  /** Of the media room: copies a file into the agent's media folder, so that it can be sent later as it is now. */
+  keepFile(agentId: string, file: Pick<OpenedFile, "handle">, name: string): Promise<OutgoingFile>;
+}
+
+/** A file on its way into a chat. */
+export interface OutgoingFile {
+  /** Absolute path of the gateway's own copy. */
+  path: string;
+  name: string;
+  mime: string;
+}
+
+/** The session that a tool is called in. */
+export interface ShareToolScope extends ShareScope {
+  onAttachment(attachment: Attachment): void;
+  /** There where the session belongs to a chat that takes files. */
+  onFile?: ((file: OutgoingFile) => void) | undefined;
 }
 
 /** The session whose files are shared. */
@@ -47,7 +65,7 @@ const hashOf = (token: string) => createHash("sha256").update(token).digest("hex
 const nothing = () => new GatewayError("NOT_FOUND");
 
 /** Short-lived public links to single files. Sweeps expired ones until it is closed. */
-export function createShares({ db, paths, config, clock, log, keepImage }: ShareDeps) {
+export function createShares({ db, paths, config, clock, log, keepImage, keepFile }: ShareDeps) {
   // A change of the public URL needs a restart, so it is read once.
   const base = config.current.gateway.publicUrl;
 
@@ -119,6 +137,27 @@ export function createShares({ db, paths, config, clock, log, keepImage }: Share
       return store(scope, files, ttlSeconds);
     },
 
+    /**
+     * A public https link to one of the agent's files, for a provider that fetches it; undefined where the gateway has
+     * no public https URL, or the file is none that the agent may share.
+     */
+    async link(
+      agentId: string,
+      path: string,
+      ttlSeconds: number = DEFAULT_TTL_SECONDS,
+    ): Promise<string | undefined> {
+      if (base === undefined || !base.startsWith("https:")) return undefined;
+      const scope = { agentId, sessionId: "", sessionDir: paths.mediaDir(agentId) };
+      try {
+        const { handle, path: real } = await openScoped(scope, path);
+        await handle.close();
+        return (await store(scope, [real], ttlSeconds))[0]?.url;
+      } catch (error) {
+        if (error instanceof PathError) return undefined;
+        throw error;
+      }
+    },
+
     /** The agent of a share; undefined when there is no such share. */
     agentOfShare: (shareId: string): string | undefined =>
       db.all<{ agent_id: string }>("SELECT agent_id FROM shares WHERE id = ?", [shareId])[0]?.agent_id,
@@ -151,11 +190,18 @@ export function createShares({ db, paths, config, clock, log, keepImage }: Share
     },
 
     /** The tools `share_file` and `share_image` for a session's agent. */
-    tools: (scope: ShareScope & { onAttachment(attachment: Attachment): void }): ShareTool[] =>
+    tools: (scope: ShareToolScope): ShareTool[] =>
       createShareTools({
         open: (path) => openScoped(scope, path),
         keepImage: (file) => keepImage(scope.agentId, file),
         onAttachment: (attachment) => scope.onAttachment(attachment),
+        // Which chat a session belongs to is known at the call, not when its tools are made.
+        sendFile: async (file) => {
+          if (!scope.onFile) return false;
+          const { path, name, mime } = await keepFile(scope.agentId, file, basename(file.path));
+          scope.onFile({ path, name, mime });
+          return true;
+        },
         mint:
           base === undefined
             ? undefined

@@ -18,6 +18,8 @@ export interface ShareToolDeps {
   /** Copies an image into the media folder; resolves to where clients fetch it. */
   keepImage(file: Pick<OpenedFile, "handle">): Promise<string>;
   onAttachment(attachment: Attachment): void;
+  /** Sends a file that is no image into the session's chat; false where that takes none. */
+  sendFile(file: OpenedFile): Promise<boolean>;
   /** Makes a public link to the file; undefined where the gateway has no public URL. */
   mint: ((path: string) => Promise<{ url?: string; expires_at: number }>) | undefined;
 }
@@ -46,7 +48,9 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
         deps.onAttachment({ type: "image", url: await deps.keepImage(file) });
         told.push("The image is attached to your reply.");
       }
-      const share = await deps.mint?.(file.path);
+      const sent = !image && (await deps.sendFile(file));
+      if (sent) told.push("The file is sent with your reply.");
+      const share = sent ? undefined : await deps.mint?.(file.path);
       if (share?.url !== undefined) {
         told.push(`Link for the user, good until ${new Date(share.expires_at).toISOString()}: ${share.url}`);
       }
@@ -65,7 +69,8 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
     {
       name: "share_file",
       description:
-        "Shows a file to the user: an image appears in your reply, any other file becomes a short-lived download link. " +
+        "Shows a file to the user: an image appears in your reply, any other file is sent with it where the chat takes " +
+        "files and else becomes a short-lived download link. " +
         "Takes the file's original absolute path in the workspace, the session folder or the media folder.",
       inputSchema,
       call: (input) => run(input, false),

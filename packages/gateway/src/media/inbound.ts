@@ -1,0 +1,33 @@
+import { GatewayError } from "@agent-gateway/contract";
+import type { FileType } from "../lib/file-type.ts";
+
+/** Most bytes of a file that a channel's message brings. */
+export const MAX_INBOUND_BYTES = 20 * 1024 * 1024;
+
+/** Extensions of what a browser runs or that brings script with it: the families of HTML and XML, script and style. */
+const ACTIVE = new Set(
+  (
+    "htm html shtml phtml dhtml jhtml xhtml xht xhtm hta htc mht mhtml htmls " +
+    "xml xsl xslt xsd xbl xul xaml rss atom rdf owl wsdl dtd ent svg svgz mml mathml kml gpx dae x3d xspf plist opf ncx " +
+    "js mjs cjs jsx jse vbs vbe wsf wsh wsc sct wasm swf css webmanifest appcache manifest"
+  ).split(" "),
+);
+/** Types that a browser runs, by content. */
+const ACTIVE_TYPE = /^(?:text\/(?:html|xml)|image\/svg\+xml)$/;
+
+/**
+ * The extension to store another's file under: the one of its name where that is a short alphanumeric run of nothing
+ * that a browser runs, else `bin`. A file without a name goes by its content.
+ */
+export function inboundExtension(found: FileType, name: string | undefined): string {
+  if (name === undefined) return ACTIVE_TYPE.test(found.mime) ? "bin" : found.ext;
+  const given = /[^.]\.([A-Za-z0-9]{1,8})$/.exec(name.trim())?.[1]?.toLowerCase();
+  if (given === undefined || ACTIVE.has(given) || /html|xml/.test(given)) return "bin";
+  return given;
+}
+
+/** The extension to store an image under: by its content alone. */
+export function imageExtension(found: FileType): string {
+  if (found.mime.startsWith("image/") && !ACTIVE_TYPE.test(found.mime)) return found.ext;
+  throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "The content is no image.");
+}
