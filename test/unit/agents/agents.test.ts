@@ -2,24 +2,14 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createAgent, routes, updateAgent } from "@agent-gateway/contract";
 import { describe, expect, it } from "vitest";
-import { createAgents } from "../../../packages/gateway/src/agents/index.ts";
 import { readDotenv } from "../../../packages/gateway/src/config/index.ts";
-import { tempHome } from "../../fixtures/temp-home.ts";
+import { openAgents as open } from "./open-agents.ts";
 
 const first = {
   gateway: { port: 0 },
   unknown: { kept: true },
   agents: [{ id: "assistant", description: "d", runtime: { type: "starter" }, voice: { enabled: false } }],
 };
-
-async function open(config: unknown = first, env: Record<string, string> = {}) {
-  const home = await tempHome(config);
-  const store = await home.open(env);
-  const channelsOf = () => ({ channels: {}, devicechat_accounts: [] });
-  const agents = createAgents({ config: store, paths: home.paths, channelsOf });
-  const file = async () => JSON.parse(await readFile(home.paths.configFile, "utf8"));
-  return { ...home, store, agents, file };
-}
 
 describe("agents", () => {
   it("are shown with all fields and no secret [AGENT-1]", async () => {
@@ -40,7 +30,7 @@ describe("agents", () => {
         },
       ],
     });
-    const [shown] = agents.list();
+    const [shown] = await agents.list();
     expect(shown).toEqual({
       id: "a",
       name: "a",
@@ -56,7 +46,7 @@ describe("agents", () => {
   });
 
   it("are created in the file, with a workspace, and are there at once [AGENT-2]", async () => {
-    const { agents, store, paths, file } = await open();
+    const { agents, store, paths, file } = await open(first);
     const made = await agents.create({ id: "new", name: "New", description: "x", model: "m" });
     expect(made).toMatchObject({ id: "new", name: "New", model: "m", runtime: { type: "auto" } });
     expect(store.current.agents.map(({ id }) => id)).toEqual(["assistant", "new"]);
@@ -73,7 +63,7 @@ describe("agents", () => {
   });
 
   it("keep an API key in their own .env; the file has the reference [AGENT-1]", async () => {
-    const { agents, store, paths, file } = await open();
+    const { agents, store, paths, file } = await open(first);
     const runtime = { type: "builtin" as const, provider: "openai" as const, apiKey: "sk-${HOME}-literal" };
     const made = await agents.create({ id: "my-agent", runtime });
     expect(JSON.stringify(made)).not.toContain("literal");
@@ -90,7 +80,7 @@ describe("agents", () => {
     [{ type: "builtin", apiKey: "a\nB=c" }, "runtime.apiKey"],
     [{ type: "builtin", model: "${GATEWAY_ADMIN_KEY}" }, "runtime.model"],
   ])("are refused with a runtime that does not fit together: %j", async (runtime, path) => {
-    const { agents, file } = await open();
+    const { agents, file } = await open(first);
     const input = createAgent.parse({ id: "new", runtime });
     await expect(agents.create(input)).rejects.toMatchObject({
       code: "INVALID_REQUEST",
@@ -100,7 +90,7 @@ describe("agents", () => {
   });
 
   it("are changed where the patch says, the rest stays [AGENT-3]", async () => {
-    const { agents, file } = await open();
+    const { agents, file } = await open(first);
     const patch = { name: "N", model: "m", allow_tools: ["Read"], orchestration_enabled: true };
     expect(await agents.update("assistant", patch)).toMatchObject({ ...patch, description: "d" });
     expect((await file()).agents[0]).toEqual({

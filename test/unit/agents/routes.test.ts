@@ -6,17 +6,14 @@ import { agentRoutes } from "../../../packages/gateway/src/http/routes/agents.ts
 import { systemClock as clock } from "../../../packages/gateway/src/lib/clock.ts";
 import { tempHome } from "../../fixtures/temp-home.ts";
 import { KEYS, testConfig } from "../../harness.ts";
+import { quietPorts } from "./open-agents.ts";
 
 async function serve() {
   const { paths, open, log } = await tempHome(testConfig());
   const store = await open();
   const config = () => store.current;
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
-  const agents = createAgents({
-    config: store,
-    paths,
-    channelsOf: () => ({ channels: {}, devicechat_accounts: [] }),
-  });
+  const agents = createAgents({ config: store, paths, env: {}, ...quietPorts });
   const server = createHttpServer({
     endpoints: agentRoutes({ agents }),
     authenticator,

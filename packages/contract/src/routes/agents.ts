@@ -52,7 +52,7 @@ export const updateAgent = route({
   params: agentParams,
   body: updateBody,
   responses: { 200: agentReply },
-  errors: ["CONFLICT"],
+  errors: ["CONFLICT", "UPSTREAM_UNAVAILABLE"],
   cli: { noun: "agents", verb: "update", args: ["agentId"] },
 });
 

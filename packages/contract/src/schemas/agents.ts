@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { channelFields } from "./agent-channels.ts";
 import { agentId } from "./common.ts";
 
 export const runtimeConfig = z.looseObject({
@@ -40,13 +41,13 @@ export const createAgent = z.object({
   model: z.string().min(1).max(200).optional(),
   runtime: runtimeConfig.optional(),
 });
-/** Fields of channels (`<channel>_*`) come with the channels. */
 export const updateAgent = z.strictObject({
   name: label.optional(),
   description: z.string().max(2000).optional(),
   model: z.string().min(1).max(200).nullable().optional(),
   allow_tools: allowTools.optional(),
   orchestration_enabled: z.boolean().optional(),
+  ...channelFields,
 });
 export const agentReply = z.object({ agent });
 

@@ -5,35 +5,43 @@ import {
   type AgentConfig,
   agentEnvFile,
   type ConfigStore,
+  type Env,
   type Paths,
   writeDotenv,
 } from "../config/index.ts";
+import { applyChannelPatch, type ChannelPatch, channelPatches } from "./channel-patch.ts";
 import { type CreateAgent, checkRuntime, refuseVariables, type UpdateAgent } from "./input.ts";
 import { type AgentRecord, agentRecord, type ChannelView } from "./record.ts";
+import { REFERENCE, type StoredSecrets, storeSecrets, variableName } from "./secrets.ts";
+import { type CheckToken, checkTokens } from "./token-check.ts";
 
 type Raw = Record<string, unknown>;
 
 export interface AgentsDeps {
   config: ConfigStore;
   paths: Paths;
-  channelsOf(agentId: string): ChannelView;
+  /** Environment of the process: its variables win over those of an agent's `.env`. */
+  env: Env;
+  /** What the channels say of an agent now. */
+  channelsOf(agentId: string): ChannelView | Promise<ChannelView>;
+  checkToken: CheckToken;
 }
 
 /** The agents of the configuration, and changes to them: written to the file and applied at once. */
 export interface Agents {
-  list(): AgentRecord[];
-  /** @throws {GatewayError} `AGENT_NOT_FOUND` */
-  get(agentId: string): AgentRecord;
+  list(): Promise<AgentRecord[]>;
+  /** Rejects with `AGENT_NOT_FOUND`. */
+  get(agentId: string): Promise<AgentRecord>;
   /** @throws {GatewayError} `CONFLICT` when the id is taken, `INVALID_REQUEST` when the entry would not load. */
   create(input: CreateAgent): Promise<AgentRecord>;
-  /** Changes what the patch names; `model: null` clears it. */
-  update(agentId: string, patch: UpdateAgent): Promise<AgentRecord>;
+  /**
+   * Changes what the patch names; null clears. Tokens are judged by their provider first, and go to the agent's
+   * `.env`. Rejects, with nothing saved, for what cannot be.
+   */
+  update(agentId: string, patch: UpdateAgent, by?: { isAdmin: boolean }): Promise<AgentRecord>;
   /** Takes the agent out of the configuration; its folder stays on disk. */
   remove(agentId: string): Promise<void>;
 }
-
-/** A key that is nothing but a reference to a variable. */
-const REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
 const isRecord = (value: unknown): value is Raw =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -59,24 +67,38 @@ function applyPatch(entry: Raw, patch: UpdateAgent): void {
   }
 }
 
-export function createAgents({ config, paths, channelsOf }: AgentsDeps): Agents {
+export function createAgents({ config, paths, env, channelsOf, checkToken }: AgentsDeps): Agents {
   const find = (agentId: string): AgentConfig => {
     const found = config.current.agents.find(({ id }) => id === agentId);
     if (!found) throw new GatewayError("AGENT_NOT_FOUND");
     return found;
   };
-  const show = (agent: AgentConfig) => agentRecord(agent, channelsOf(agent.id));
+  const show = async (agent: AgentConfig) => agentRecord(agent, await channelsOf(agent.id));
 
   /** Keeps a key out of the configuration: its value goes to the agent's own file, named by the result. */
   async function storeApiKey(agentId: string, apiKey: string): Promise<string> {
-    const name = `${agentId.toUpperCase().replaceAll("-", "_")}_RUNTIME_API_KEY`;
+    const name = variableName(agentId, "RUNTIME_API_KEY");
     await writeDotenv(agentEnvFile(paths, agentId), name, apiKey);
     return `\${${name}}`;
   }
 
+  /** Stores the secrets of the patches and changes the entry; `stored` gets each step that can be undone. */
+  async function applyChannels(
+    agentId: string,
+    entry: Raw,
+    patches: readonly ChannelPatch[],
+    stored: StoredSecrets[],
+  ): Promise<void> {
+    for (const patch of patches) {
+      const secrets = await storeSecrets({ paths, env }, agentId, entry, patch);
+      stored.push(secrets);
+      applyChannelPatch(entry, patch, secrets.references);
+    }
+  }
+
   return {
-    list: () => config.current.agents.map(show),
-    get: (agentId) => show(find(agentId)),
+    list: () => Promise.all(config.current.agents.map(show)),
+    get: async (agentId) => show(find(agentId)),
     async create(input) {
       const { id, runtime: asked, ...rest } = input;
       refuseVariables(rest);
@@ -94,19 +116,30 @@ export function createAgents({ config, paths, channelsOf }: AgentsDeps): Agents 
       });
       return show(find(id));
     },
-    async update(agentId, patch) {
-      const { orchestration_enabled, ...texts } = patch;
-      refuseVariables(texts);
-      await config.update((raw) => {
-        find(agentId);
-        const entry = entriesOf(raw).find(isEntryOf(agentId));
-        if (!isRecord(entry)) throw new GatewayError("CONFLICT", "The agent's entry cannot be changed here.");
-        applyPatch(entry, patch);
-        // Workers of an orchestration resume saved sessions, which only the headless mode can.
-        if (orchestration_enabled && isRecord(raw.gateway) && raw.gateway.headless === false) {
-          raw.gateway.headless = true;
-        }
-      });
+    async update(agentId, patch, { isAdmin } = { isAdmin: true }) {
+      const { name, description, model, allow_tools } = patch;
+      refuseVariables({ name, description, model, allow_tools });
+      const patches = channelPatches(patch, isAdmin);
+      await checkTokens(find(agentId), patches, checkToken);
+      const stored: StoredSecrets[] = [];
+      try {
+        await config.update(async (raw) => {
+          find(agentId);
+          const entry = entriesOf(raw).find(isEntryOf(agentId));
+          if (!isRecord(entry))
+            throw new GatewayError("CONFLICT", "The agent's entry cannot be changed here.");
+          applyPatch(entry, patch);
+          // Workers of an orchestration resume saved sessions, which only the headless mode can.
+          if (patch.orchestration_enabled && isRecord(raw.gateway) && raw.gateway.headless === false) {
+            raw.gateway.headless = true;
+          }
+          await applyChannels(agentId, entry, patches, stored);
+        });
+      } catch (error) {
+        for (const step of stored.reverse()) await step.undo();
+        throw error;
+      }
+      for (const step of stored) await step.finish();
       return show(find(agentId));
     },
     async remove(agentId) {

@@ -17,7 +17,9 @@ export type RuntimeInput = z.output<typeof runtimeConfig>;
  * it to everyone who reaches the agent.
  * @throws {GatewayError} `INVALID_REQUEST`.
  */
-export function refuseVariables(input: Omit<UpdateAgent, "orchestration_enabled">): void {
+export function refuseVariables(
+  input: Partial<Pick<UpdateAgent, "name" | "description" | "model" | "allow_tools">>,
+): void {
   const details: ErrorDetail[] = [];
   const check = (path: string, text: unknown) => {
     if (typeof text !== "string" || !hasVariable(text)) return;

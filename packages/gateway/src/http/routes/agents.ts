@@ -1,6 +1,6 @@
 import { routes } from "@agent-gateway/contract";
 import type { Agents } from "../../agents/index.ts";
-import { reaches } from "../../auth/index.ts";
+import { hasLevel, reaches } from "../../auth/index.ts";
 import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
 export interface AgentRouteDeps {
@@ -9,13 +9,13 @@ export interface AgentRouteDeps {
 
 export function agentRoutes({ agents }: AgentRouteDeps): Endpoint[] {
   return [
-    endpoint(routes.listAgents, ({ principal }) =>
-      json({ agents: agents.list().filter(({ id }) => reaches(principal, id)) }),
+    endpoint(routes.listAgents, async ({ principal }) =>
+      json({ agents: (await agents.list()).filter(({ id }) => reaches(principal, id)) }),
     ),
     endpoint(routes.createAgent, async ({ body }) => json({ agent: await agents.create(body) }, 201)),
-    endpoint(routes.getAgent, ({ params }) => json({ agent: agents.get(params.agentId) })),
-    endpoint(routes.updateAgent, async ({ params, body }) =>
-      json({ agent: await agents.update(params.agentId, body) }),
+    endpoint(routes.getAgent, async ({ params }) => json({ agent: await agents.get(params.agentId) })),
+    endpoint(routes.updateAgent, async ({ params, body, principal }) =>
+      json({ agent: await agents.update(params.agentId, body, { isAdmin: hasLevel(principal, "admin") }) }),
     ),
     endpoint(routes.deleteAgent, async ({ params }) => {
       await agents.remove(params.agentId);

@@ -1,0 +1,117 @@
+import * as z from "zod";
+
+/** What Telegram, Discord, LINE and Slack give out as tokens and secrets is one word of ASCII. */
+const secret = z
+  .string()
+  .trim()
+  .regex(/^[\x21-\x7e]{1,1000}$/, { error: "must be 1-1000 printable ASCII characters without spaces" })
+  .nullable()
+  .optional()
+  .describe("Kept in the agent's .env, never shown; null clears it.");
+const url = z
+  .string()
+  .max(500)
+  .refine((text) => URL.canParse(text) && /^(?:https?|wss?):$/.test(new URL(text).protocol), {
+    error: "must be an http(s) or ws(s) URL",
+  })
+  .nullable()
+  .optional()
+  .describe("Address of the provider's API, for servers of your own; admin keys only.");
+const flag = (what: string) => z.boolean().nullable().optional().describe(what);
+const ids = (pattern: RegExp, error: string, what: string) =>
+  z.array(z.string().trim().regex(pattern, { error })).max(10_000).nullable().optional().describe(what);
+const choice = <const T extends readonly [string, ...string[]]>(options: T, what: string) =>
+  z.enum(options).nullable().optional().describe(what);
+
+const dmPolicy = choice(
+  ["open", "allowlist", "disabled", "pairing"],
+  "Who may write directly; `pairing` stands for `allowlist` with pairing on.",
+);
+const groupPolicy = choice(["open", "allowlist", "disabled"], "Which groups may write.");
+const pairing = flag("Gives unknown senders a pairing code.");
+const DM_IDS = "Ids that may write directly; replaces the list.";
+const GROUP_IDS = "Ids of groups that may write; replaces the list.";
+
+const enabled = flag("Turns the channel on or off; its settings stay.");
+const coalesceMs = z
+  .number()
+  .int()
+  .min(0)
+  .max(60_000)
+  .nullable()
+  .optional()
+  .describe("Messages of one sender that come within this time become one turn.");
+
+/** LINE: https://developers.line.biz/en/reference/messaging-api/#source-user */
+const LINE_USER = /^U[0-9a-fA-F]{32}$/;
+const LINE_GROUP = /^[CR][0-9a-fA-F]{32}$/;
+/** Slack: ids of users begin with U or W, of channels with C or G. */
+const SLACK_USER = /^[UW][A-Z0-9]{2,}$/;
+const SLACK_CHANNEL = /^[CG][A-Z0-9]{2,}$/;
+/** WhatsApp: an international number, or the JID of a user. */
+const DEVICE_USER = /^(?:\+?\d{5,20}|\d{1,30}(?::\d{1,4})?@(?:s\.whatsapp\.net|c\.us|lid))$/;
+const DEVICE_GROUP = /^\d{5,30}(?:-\d{5,20})?@g\.us$/;
+
+/**
+ * Fields of channels in the update of an agent: the channel's name and the key of its block, in snake_case. `null`
+ * clears a key. `cloudchat` has none; access to `botchat` and `guildchat` is changed by routes of their own.
+ */
+export const channelFields = {
+  botchat_enabled: enabled,
+  botchat_coalesce_ms: coalesceMs,
+  botchat_bot_token: secret,
+  botchat_mode: choice(["polling", "webhook"], "How messages come in."),
+  botchat_webhook_secret: secret,
+  botchat_api_base_url: url,
+  guildchat_enabled: enabled,
+  guildchat_coalesce_ms: coalesceMs,
+  guildchat_bot_token: secret,
+  guildchat_api_base_url: url,
+  guildchat_gateway_url: url,
+  devicechat_enabled: enabled,
+  devicechat_coalesce_ms: coalesceMs,
+  devicechat_wa_web_socket_url: url,
+  devicechat_account_id: z
+    .string()
+    .max(32)
+    .optional()
+    .describe("Account that the fields below are for; the first when unset."),
+  devicechat_label: z.string().max(200).nullable().optional().describe("Name of the account for people."),
+  devicechat_dm_policy: dmPolicy,
+  devicechat_dm_allowlist: ids(DEVICE_USER, "must be an international number or a user's JID", DM_IDS),
+  devicechat_pairing: pairing,
+  devicechat_group_policy: groupPolicy,
+  devicechat_group_allowlist: ids(DEVICE_GROUP, "must be a full group JID (…@g.us)", GROUP_IDS),
+  devicechat_require_mention: flag("Groups: answer only when mentioned."),
+  devicechat_send_read_receipts: flag("Marks accepted messages as read."),
+  devicechat_reaction_level: choice(
+    ["ack", "off"],
+    "Whether a message gets a reaction while it is worked on.",
+  ),
+  sigchat_enabled: enabled,
+  sigchat_coalesce_ms: coalesceMs,
+  sigchat_channel_secret: secret,
+  sigchat_channel_access_token: secret,
+  sigchat_dm_policy: dmPolicy,
+  sigchat_dm_allowlist: ids(LINE_USER, "must be a user id (U and 32 hex digits)", DM_IDS),
+  sigchat_pairing: pairing,
+  sigchat_group_policy: groupPolicy,
+  sigchat_group_allowlist: ids(
+    LINE_GROUP,
+    "must be a group or room id (C or R and 32 hex digits)",
+    GROUP_IDS,
+  ),
+  sigchat_api_base_url: url,
+  sigchat_data_api_base_url: url,
+  teamchat_enabled: enabled,
+  teamchat_coalesce_ms: coalesceMs,
+  teamchat_bot_token: secret,
+  teamchat_signing_secret: secret,
+  teamchat_dm_policy: dmPolicy,
+  teamchat_dm_allowlist: ids(SLACK_USER, "must be a user id (U… or W…), not a name", DM_IDS),
+  teamchat_pairing: pairing,
+  teamchat_group_policy: groupPolicy,
+  teamchat_group_allowlist: ids(SLACK_CHANNEL, "must be a channel id (C… or G…), not a name", GROUP_IDS),
+  teamchat_require_mention: flag("Channels: answer only mentions."),
+  teamchat_api_base_url: url,
+};

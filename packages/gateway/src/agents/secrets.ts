@@ -1,0 +1,100 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
+import { agentEnvFile, type Env, type Paths, readDotenv, writeDotenv } from "../config/index.ts";
+import type { ChannelPatch } from "./channel-patch.ts";
+
+type Raw = Record<string, unknown>;
+
+/** A value that is nothing but a reference to a variable. */
+export const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
+
+/** `MY_AGENT_BOTCHAT_BOT_TOKEN`: parts in upper case, between underscores. */
+export const variableName = (...parts: readonly string[]): string =>
+  parts
+    .map((part) => part.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"))
+    .join("_")
+    .toUpperCase();
+
+/** One secret of a patch: the variable that holds it, and the value that it gets; null takes it away. */
+interface Secret {
+  key: string;
+  variable: string;
+  value: string | null;
+}
+
+/** The variable that only this key of the entry refers to, if there is one. */
+function ownVariable(entry: Raw, channel: string, key: string): string | undefined {
+  const block = entry[channel] as Raw | undefined;
+  const name = REFERENCE.exec(typeof block?.[key] === "string" ? block[key] : "")?.[1];
+  if (name === undefined) return undefined;
+  return JSON.stringify(entry).split(`\${${name}}`).length === 2 ? name : undefined;
+}
+
+function plan(entry: Raw, agentId: string, { channel, secrets }: ChannelPatch): Secret[] {
+  return [...secrets].map(([key, value]) => ({
+    key,
+    value,
+    variable: ownVariable(entry, channel, key) ?? variableName(agentId, channel, key),
+  }));
+}
+
+/** What became of the secrets of one patch. */
+export interface StoredSecrets {
+  /** What the file holds instead of each secret; null for those that go. */
+  references: Map<string, string | null>;
+  /** Puts the old values back. */
+  undo(): Promise<void>;
+  /** Takes away the variables that nothing refers to any more; once the file no longer names them. */
+  finish(): Promise<void>;
+}
+
+/**
+ * Puts secrets into the agent's own `.env`, before the configuration refers to them.
+ * @throws {GatewayError} `CONFLICT` when the gateway's environment has a variable of the name, which would win.
+ */
+export async function storeSecrets(
+  { paths, env }: { paths: Paths; env: Env },
+  agentId: string,
+  entry: Raw,
+  patch: ChannelPatch,
+): Promise<StoredSecrets> {
+  const file = agentEnvFile(paths, agentId);
+  const secrets = plan(entry, agentId, patch);
+  for (const { variable, value } of secrets) {
+    const shell = env[variable];
+    if (value === null || !shell || shell === value) continue;
+    throw new GatewayError(
+      "CONFLICT",
+      `The variable ${variable} is set in the gateway's own environment, which wins over what is stored here. ` +
+        "Take it out there and restart the gateway first.",
+    );
+  }
+  const before = await readDotenv(file);
+  const set = async (variable: string, value: string | null) => {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeDotenv(file, variable, value);
+  };
+  const undo = async () => {
+    for (const { variable, value } of secrets) {
+      if (value !== null) await set(variable, before[variable] ?? null);
+    }
+  };
+  try {
+    for (const { variable, value } of secrets) if (value !== null) await set(variable, value);
+  } catch (cause) {
+    await undo().catch(() => {});
+    throw new GatewayError("INTERNAL", "The agent's .env could not be written.", { cause });
+  }
+  return {
+    references: new Map(
+      secrets.map(({ key, variable, value }) => [key, value === null ? null : `\${${variable}}`]),
+    ),
+    undo,
+    async finish() {
+      for (const { variable, value } of secrets) {
+        if (value === null && before[variable] !== undefined) await set(variable, null);
+      }
+    },
+  };
+}
