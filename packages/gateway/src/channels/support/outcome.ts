@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { SendOutcome } from "../types.ts";
+import { type Answer, exchange as ask, deadline } from "./exchange.ts";
 
 /** An attempt at sending ends after this, so that it is over before the 60 s that an adapter has. */
 export const SEND_TIMEOUT_MS = 55_000;
@@ -38,11 +39,18 @@ export function neverSent(error: unknown): boolean {
   return false;
 }
 
-function codeOf(error: unknown): string | undefined {
+/** The system's or the library's code at the bottom of an error: `ECONNREFUSED`. */
+export function codeOf(error: unknown): string | undefined {
   for (const { code } of chain(error)) {
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
   }
   return undefined;
+}
+
+/** Why a provider could not be reached, as a sentence without addresses or secrets. */
+export function unreachable(error: unknown, provider: string): string {
+  const code = codeOf(error);
+  return `${provider} cannot be reached${code === undefined ? "" : ` (${code})`}.`;
 }
 
 /** What became of an attempt that got no complete answer: `retry` when it was surely not written, else `unknown`. */
@@ -70,32 +78,18 @@ export function outcomeOfStatus(status: number, reason: string, afterMs?: number
   return { status: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
 }
 
-/** A complete answer of a provider. */
-export interface HttpAnswer {
-  status: number;
-  headers: Headers;
-  text: string;
-}
+export type HttpAnswer = Answer;
 
-/**
- * One HTTP exchange with its whole answer. Redirects are answers like any other: a message must not be posted twice,
- * nor a token shown to another host. Rejects as `fetch` does; see {@link outcomeOfThrown}.
- */
+/** One exchange with its whole answer that ends by itself. Rejects as `fetch` does; see {@link outcomeOfThrown}. */
 export async function exchange(
   url: string,
   init: RequestInit,
   { signal, clock, timeoutMs = SEND_TIMEOUT_MS }: { signal: AbortSignal; clock: Clock; timeoutMs?: number },
 ): Promise<HttpAnswer> {
-  const late = new AbortController();
-  const cancel = clock.after(timeoutMs, () => late.abort());
+  const late = deadline(clock, timeoutMs, signal);
   try {
-    const response = await fetch(url, {
-      ...init,
-      redirect: "manual",
-      signal: AbortSignal.any([signal, late.signal]),
-    });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    return await ask(url, { ...init, signal: late.signal });
   } finally {
-    cancel();
+    late.end();
   }
 }

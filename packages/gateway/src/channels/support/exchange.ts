@@ -1,0 +1,57 @@
+import type { Clock } from "../../lib/clock.ts";
+
+/** Far more than any provider's answer holds. */
+const MAX_ANSWER_BYTES = 1 << 20;
+
+/** A complete answer. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/**
+ * One request and its whole answer. Redirects are answers like any other: a message must not be posted twice, nor a
+ * token shown to another host. Rejects as `fetch` does when the connection fails at any point or the signal aborts,
+ * and when the answer is too long.
+ */
+export async function exchange(
+  url: string | URL,
+  init: RequestInit & { signal: AbortSignal },
+): Promise<Answer> {
+  const response = await fetch(url, { ...init, redirect: "manual" });
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error("the answer is too long");
+    chunks.push(chunk);
+  }
+  return { status: response.status, headers: response.headers, text: Buffer.concat(chunks).toString("utf8") };
+}
+
+/** A signal that aborts with `parent`, or after `ms`. Whoever made it ends it. */
+export function deadline(
+  clock: Clock,
+  ms: number,
+  parent: AbortSignal,
+): { signal: AbortSignal; end(): void } {
+  const late = new AbortController();
+  return { signal: AbortSignal.any([parent, late.signal]), end: clock.after(ms, () => late.abort()) };
+}
+
+/** The answer's JSON object; undefined when it is none. */
+export function jsonOf({ text }: Pick<Answer, "text">): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const object = typeof value === "object" && value !== null && !Array.isArray(value);
+    return object ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A path below a base URL that may have a path of its own, with or without a slash at its end. */
+export function below(base: string, path: string): string {
+  return `${base.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
+}
