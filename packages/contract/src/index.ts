@@ -12,6 +12,7 @@ export * from "./events.ts";
 export * from "./route.ts";
 export { type RouteName, routeList, routes } from "./routes/index.ts";
 export * from "./schemas/agents.ts";
+export * from "./schemas/channel-health.ts";
 export * from "./schemas/common.ts";
 export * from "./schemas/events.ts";
 export * from "./schemas/history.ts";

@@ -83,6 +83,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     version: VERSION,
     places: () => sessions.places(),
     dbUnits: () => db.units,
+    channels: () => [],
   });
   const shares = createShares({
     db,

@@ -4,7 +4,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Config } from "../../../packages/gateway/src/config/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { createCounter, createHistogram } from "../../../packages/gateway/src/monitoring/families.ts";
-import { createMonitoring, type LivePlace } from "../../../packages/gateway/src/monitoring/index.ts";
+import {
+  type ChannelReport,
+  createMonitoring,
+  type LivePlace,
+} from "../../../packages/gateway/src/monitoring/index.ts";
 import {
   listProcesses,
   parseStat,
@@ -22,7 +26,7 @@ const place = (extra: Partial<LivePlace>): LivePlace => ({
   ...extra,
 });
 let now = 1000;
-const make = (places: LivePlace[] = []) => {
+const make = (places: LivePlace[] = [], channels: ChannelReport[] = []) => {
   now = 1000;
   return createMonitoring({
     config: { current: { agents: [{ id: "a" }, { id: "b" }] } as unknown as Config },
@@ -30,11 +34,12 @@ const make = (places: LivePlace[] = []) => {
     version: "1.2.3",
     places: () => places,
     dbUnits: () => 7,
+    channels: () => channels,
   });
 };
 
 describe("/status", () => {
-  it("names every agent with its live sessions and what it counted since the start [MON-4]", () => {
+  it("names every agent with its live sessions and what it counted since the start [MON-4]", async () => {
     const monitoring = make([
       place({ chatId: "botchat-9", busy: true }),
       place({ sessionId: "s2", runtime: undefined, spawnedAt: null }),
@@ -44,7 +49,7 @@ describe("/status", () => {
     monitoring.turns.received("a");
     monitoring.turns.sent("a");
     now += 500;
-    expect(monitoring.status()).toEqual({
+    expect(await monitoring.status()).toEqual({
       status: "ok",
       version: "1.2.3",
       startedAt: 1000,
@@ -80,6 +85,74 @@ describe("/status", () => {
         { id: "b", isRunning: true, sessions: [], messagesReceived: 0, messagesSent: 0, channels: {} },
       ],
     });
+  });
+});
+
+describe("channels", () => {
+  const report = (extra: Partial<ChannelReport>): ChannelReport => ({
+    agentId: "a",
+    channel: "botchat",
+    account: "",
+    connected: true,
+    lastInboundAt: 4000,
+    lastOutboundAt: null,
+    lastError: null,
+    queued: 2,
+    ...extra,
+  });
+  const reports = [
+    report({}),
+    report({ channel: "devicechat", account: "default", lastError: "gone", lastInboundAt: null }),
+    report({ channel: "devicechat", account: "shop", connected: false, lastOutboundAt: 9 }),
+  ];
+
+  it("are in /status with their state, the accounts of one channel together [CH-HEALTH-3]", async () => {
+    const { agents } = await make([], reports).status();
+    expect(agents.map(({ channels }) => channels)).toEqual([
+      {
+        botchat: {
+          enabled: true,
+          connected: true,
+          lastInboundAt: 4000,
+          lastOutboundAt: null,
+          lastError: null,
+          queued: 2,
+        },
+        devicechat: {
+          enabled: true,
+          connected: false,
+          lastInboundAt: 4000,
+          lastOutboundAt: 9,
+          lastError: "gone",
+          queued: 4,
+        },
+      },
+      {},
+    ]);
+  });
+
+  it("are in /metrics by agent, channel and account [CH-HEALTH-4]", async () => {
+    const monitoring = make([], reports);
+    monitoring.channels.received(reports[0]!);
+    monitoring.channels.received(reports[0]!);
+    monitoring.channels.denied(reports[0]!);
+    monitoring.channels.delivered(reports[0]!, "unknown");
+    monitoring.channels.reconnected(reports[2]!);
+    const lines = (await monitoring.metrics()).split("\n");
+    const bot = 'agent="a",channel="botchat",account=""';
+    const shop = 'agent="a",channel="devicechat",account="shop"';
+    for (const line of [
+      `agent_gateway_channel_connected{${bot}} 1`,
+      `agent_gateway_channel_connected{${shop}} 0`,
+      `agent_gateway_channel_queue{${bot}} 2`,
+      `agent_gateway_channel_last_inbound_timestamp_seconds{${bot}} 4`,
+      `agent_gateway_channel_messages_received_total{${bot}} 2`,
+      `agent_gateway_channel_messages_denied_total{${bot}} 1`,
+      `agent_gateway_channel_deliveries_total{${bot},state="unknown"} 1`,
+      `agent_gateway_channel_reconnects_total{${shop}} 1`,
+    ]) {
+      expect(lines).toContain(line);
+    }
   });
 });
 

@@ -1,13 +1,24 @@
 import type { RouteDecl } from "../route.ts";
 import * as agents from "./agents.ts";
+import * as channelHealth from "./channel-health.ts";
 import * as history from "./history.ts";
 import * as media from "./media.ts";
 import * as messages from "./messages.ts";
 import * as ops from "./ops.ts";
 import * as sessions from "./sessions.ts";
+import * as webhooks from "./webhooks.ts";
 
 /** Every route by name, grouped by room. */
-export const routes = { ...messages, ...sessions, ...history, ...media, ...agents, ...ops };
+export const routes = {
+  ...messages,
+  ...sessions,
+  ...history,
+  ...media,
+  ...agents,
+  ...channelHealth,
+  ...ops,
+  ...webhooks,
+};
 export type RouteName = keyof typeof routes;
 export const routeList: readonly (RouteDecl & { name: string })[] = Object.entries(routes).map(
   ([name, decl]) => ({

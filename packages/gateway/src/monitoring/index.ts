@@ -1,8 +1,10 @@
 import type { ConfigStore } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
+import { type ChannelReport, createChannelMetrics } from "./channels.ts";
 import { createCounter, createGauge, createHistogram, type Family } from "./families.ts";
 import { listProcesses } from "./processes.ts";
 
+export type { ChannelMetrics, ChannelReport } from "./channels.ts";
 export type { ProcessInfo } from "./processes.ts";
 
 /** A live session as its owner knows it. */
@@ -25,6 +27,8 @@ export interface MonitoringDeps {
   places(): Iterable<LivePlace>;
   /** Units handed to the database's writer since the start. */
   dbUnits(): number;
+  /** Every connection of an enabled channel. */
+  channels(): readonly ChannelReport[] | Promise<readonly ChannelReport[]>;
 }
 
 /** Seconds. */
@@ -32,7 +36,8 @@ const TURN_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const REQUEST_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 
 /** What the gateway counts since its start, and what it says of itself. */
-export function createMonitoring({ config, clock, version, places, dbUnits }: MonitoringDeps) {
+export function createMonitoring(deps: MonitoringDeps) {
+  const { config, clock, version, places, dbUnits } = deps;
   const startedAt = clock.now();
   let readers = 0;
   const received = createCounter("agent_gateway_messages_received_total", "Messages that came in.", [
@@ -82,6 +87,7 @@ export function createMonitoring({ config, clock, version, places, dbUnits }: Mo
   const info = createGauge("agent_gateway_info", "Version of the gateway.", ["version"], () => [
     [[version], 1],
   ]);
+  const channels = createChannelMetrics(async () => deps.channels());
   const families: Family[] = [
     info,
     requests,
@@ -116,6 +122,8 @@ export function createMonitoring({ config, clock, version, places, dbUnits }: Mo
         turnSeconds.observe(ms / 1000, agentId);
       },
     },
+    /** What channels tell: messages, attempts at sending, connections. */
+    channels,
     /** An event stream was opened (1) or has ended (-1). */
     onReader(delta: 1 | -1) {
       readers += delta;
@@ -127,7 +135,8 @@ export function createMonitoring({ config, clock, version, places, dbUnits }: Mo
     },
 
     /** Body of `/status`. Messages are counted since the start. */
-    status() {
+    async status() {
+      const channelsOf = await channels.byAgent();
       const live = Map.groupBy(
         [...places()].filter(({ chatId }) => chatId !== ""),
         ({ agentId }) => agentId,
@@ -144,13 +153,16 @@ export function createMonitoring({ config, clock, version, places, dbUnits }: Mo
           sessions: (live.get(id) ?? []).map(describe),
           messagesReceived: received.value(id),
           messagesSent: sent.value(id),
-          channels: {},
+          channels: channelsOf.get(id) ?? {},
         })),
       };
     },
     processes: () => listProcesses(),
     /** Prometheus text. */
-    metrics: async () => families.map((family) => family.render()).join("") + (await processMetrics()),
+    metrics: async () =>
+      families.map((family) => family.render()).join("") +
+      (await channels.render()) +
+      (await processMetrics()),
   };
 }
 export type Monitoring = ReturnType<typeof createMonitoring>;

@@ -9,7 +9,7 @@ export interface MonitoringRouteDeps {
 /** `/status`, `/processes` and `/metrics`. */
 export function monitoringRoutes({ monitoring }: MonitoringRouteDeps): Endpoint[] {
   return [
-    endpoint(routes.status, () => json(monitoring.status())),
+    endpoint(routes.status, async () => json(await monitoring.status())),
     endpoint(routes.processes, async () => json(await monitoring.processes())),
     endpoint(routes.metrics, async () => ({
       status: 200,

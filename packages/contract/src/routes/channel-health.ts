@@ -1,0 +1,56 @@
+import * as z from "zod";
+import { route } from "../route.ts";
+import { allow, channelName, channelState, trace } from "../schemas/channel-health.ts";
+import { agentParams } from "../schemas/common.ts";
+
+export const listChannels = route({
+  method: "GET",
+  path: "/api/v1/agents/:agentId/channels",
+  auth: "key",
+  summary: "State of each channel of an agent, as its connection last proved it.",
+  tag: "channels",
+  params: agentParams,
+  responses: { 200: z.object({ channels: z.array(channelState) }) },
+});
+
+export const traceMessage = route({
+  method: "GET",
+  path: "/api/v1/agents/:agentId/channels/trace/:messageId",
+  auth: "key",
+  summary: "What became of one message: received, stored, turn, reply, delivery.",
+  tag: "channels",
+  params: z.object({
+    agentId: z.string(),
+    messageId: z
+      .string()
+      .describe(
+        "The gateway's number of the message, a request id, or the provider's id of an event or message.",
+      ),
+  }),
+  query: z.object({
+    channel: channelName
+      .optional()
+      .describe("Only this channel: ids of providers are not unique among them."),
+  }),
+  responses: { 200: trace },
+  errors: ["NOT_FOUND"],
+  cli: { noun: "channels", verb: "trace", args: ["agentId", "messageId"] },
+});
+
+export const allowInChannel = route({
+  method: "POST",
+  path: "/api/v1/agents/:agentId/channels/allow",
+  auth: "admin",
+  summary: "Let a user or a group write through a channel.",
+  tag: "channels",
+  params: agentParams,
+  body: allow,
+  responses: { 200: z.object({ ok: z.literal(true) }) },
+  errors: ["CONFLICT"],
+  cli: {
+    noun: "channels",
+    verb: "allow",
+    args: ["agentId", "channel", "id"],
+    flags: { account: "account_id" },
+  },
+});
