@@ -69,7 +69,7 @@ export function impliedErrors(decl: RouteDecl): ErrorCode[] {
   if (decl.auth === "key" || decl.auth === "write" || decl.auth === "admin") {
     for (const code of ["API_KEY_MISSING", "API_KEY_INVALID"] as const) codes.add(code);
   }
-  if (decl.path.includes(":agentId")) codes.add("AGENT_NOT_FOUND");
+  if (decl.auth !== "signature" && decl.path.includes(":agentId")) codes.add("AGENT_NOT_FOUND");
   if (decl.body) {
     for (const code of ["INVALID_JSON", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const)
       codes.add(code);

@@ -194,17 +194,33 @@ export interface WebhookRequest {
   body: Buffer;
 }
 
+/** What the provider says later of a message that it took. */
+export interface Receipt {
+  /** Provider's id of the message. */
+  messageId: string;
+  state: "sent" | "delivered" | "read" | "failed";
+  /** Why it failed, in the provider's words. */
+  reason?: string;
+}
+
 /** What a webhook request means. Messages are stored before the reply goes out. */
 export type WebhookVerdict =
   | { status: 401 | 403; error: string }
   | { status: 400; error: string }
-  | { status: 200; json: JsonObject; messages?: readonly InboundMessage[] }
-  | { status: 200; text: string };
+  | {
+      status: 200;
+      json: { ok: true } | { challenge: string };
+      messages?: readonly InboundMessage[];
+      receipts?: readonly Receipt[];
+    }
+  | { status: 200; text: string; messages?: readonly InboundMessage[] };
 
 /** Verifies and parses one provider's webhooks; pure, so that anyone can judge it. `channels/<name>/webhook.ts`. */
 export interface WebhookChannel {
   /** True when the agent has the channel enabled with the secret that its webhooks are signed with. */
   enabled(agent: AgentConfig): boolean;
+  /** The answer to a request that carries nothing and needs no proof, whether or not an agent has the channel. */
+  greet?(request: WebhookRequest): WebhookVerdict | undefined;
   /** `now` is Unix ms. The signature is judged before anything else of the body. */
   handle(request: WebhookRequest, agent: AgentConfig, now: number): WebhookVerdict;
 }

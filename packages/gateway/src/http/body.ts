@@ -5,12 +5,22 @@ import type { Clock } from "../lib/clock.ts";
 
 /** Largest JSON body (contract section 11). */
 const MAX_JSON_BYTES = 1024 * 1024;
-/** A JSON body of which nothing came for so long is given up, and any that takes four times as long. */
-const BODY_IDLE_MS = 30_000;
 const MAX_INTERVALS = 4;
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i;
 
-const tooLarge = () => new GatewayError("PAYLOAD_TOO_LARGE", "The body is larger than 1 MiB.");
+/** How much of a body is taken, and how long it may need. */
+interface BodyLimits {
+  maxBytes: number;
+  /** A body of which nothing came for so long is given up, and any that takes four times as long. */
+  idleMs: number;
+  /** What to tell of a larger one. */
+  tooLarge: string;
+}
+const JSON_LIMITS: BodyLimits = {
+  maxBytes: MAX_JSON_BYTES,
+  idleMs: 30_000,
+  tooLarge: "The body is larger than 1 MiB.",
+};
 
 /** True when the request has, or may have, a body. */
 export function hasBody(req: IncomingMessage): boolean {
@@ -31,11 +41,7 @@ export async function readJson(req: IncomingMessage, clock: Clock): Promise<unkn
       "The body must be JSON (Content-Type: application/json).",
     );
   }
-  if ((req.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
-    throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "A compressed body is not accepted.");
-  }
-  if (Number(req.headers["content-length"] ?? 0) > MAX_JSON_BYTES) throw tooLarge();
-  const bytes = await collect(req, clock);
+  const bytes = await readBytes(req, clock, JSON_LIMITS);
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new GatewayError("INVALID_JSON", "The body is not valid UTF-8.");
   try {
@@ -45,11 +51,31 @@ export async function readJson(req: IncomingMessage, clock: Clock): Promise<unkn
   }
 }
 
+/**
+ * The bytes of a body as they came; none when there is no body.
+ * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` for a compressed one, `PAYLOAD_TOO_LARGE`, or `INVALID_REQUEST` (408)
+ * when it does not come.
+ */
+export async function readBytes(req: IncomingMessage, clock: Clock, limits: BodyLimits): Promise<Buffer> {
+  if (!hasBody(req)) return Buffer.alloc(0);
+  if ((req.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
+    throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "A compressed body is not accepted.");
+  }
+  if (Number(req.headers["content-length"] ?? 0) > limits.maxBytes) {
+    throw new GatewayError("PAYLOAD_TOO_LARGE", limits.tooLarge);
+  }
+  return collect(req, clock, limits);
+}
+
 function startsWithMark(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
-function collect(req: IncomingMessage, clock: Clock): Promise<Buffer> {
+function collect(
+  req: IncomingMessage,
+  clock: Clock,
+  { maxBytes, idleMs, tooLarge }: BodyLimits,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -62,7 +88,9 @@ function collect(req: IncomingMessage, clock: Clock): Promise<Buffer> {
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > MAX_JSON_BYTES) return settle(() => reject(tooLarge()));
+      if (size > maxBytes) {
+        return settle(() => reject(new GatewayError("PAYLOAD_TOO_LARGE", tooLarge)));
+      }
       chunks.push(chunk);
     };
     const onEnd = () =>
@@ -70,7 +98,7 @@ function collect(req: IncomingMessage, clock: Clock): Promise<Buffer> {
     const onClose = () =>
       settle(() => reject(new GatewayError("INVALID_REQUEST", "The body ended before it was complete.")));
     // One look per interval instead of a new timer per chunk.
-    const stop = clock.every(BODY_IDLE_MS, () => {
+    const stop = clock.every(idleMs, () => {
       if (size === before || ++intervals >= MAX_INTERVALS) {
         const late = new GatewayError("INVALID_REQUEST", "The body did not come in time.", {
           status: 408,

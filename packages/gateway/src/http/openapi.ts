@@ -106,6 +106,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   201: "Created.",
   204: "Done; nothing to say.",
   206: "The byte range that was asked for.",
+  401: "The proof of who sent it is missing or wrong.",
   304: "The client's copy is still good.",
   416: "The byte range lies outside the file.",
 };

@@ -25,7 +25,7 @@ const HAS_LEVEL = new Set(["key", "write", "admin"]);
 /**
  * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is answered as `GET` is, except
  * on event streams, whose end it would wait for.
- * @param publicPath path of the public URL (`/gateway`), below which share links are reached too
+ * @param publicPath path of the public URL (`/gateway`), below which share links and webhooks are reached too
  * @throws GatewayError from the returned function: `NOT_FOUND`, `METHOD_NOT_ALLOWED` with `Allow`, `INVALID_REQUEST`
  */
 export function createRouter(
@@ -55,12 +55,13 @@ export function createRouter(
     return new GatewayError("METHOD_NOT_ALLOWED", undefined, { headers: { allow: allowed.join(", ") } });
   };
 
-  const publicShares = publicPath && `${publicPath}/shared/`;
+  const published = publicPath ? [`${publicPath}/shared/`, `${publicPath}/webhooks/`] : [];
 
   return (method, url) => {
     const mark = url.indexOf("?");
     const asked = mark < 0 ? url : url.slice(0, mark);
-    const path = publicShares && asked.startsWith(publicShares) ? asked.slice(publicPath.length) : asked;
+    const outside = published.some((prefix) => asked.startsWith(prefix));
+    const path = outside ? asked.slice((publicPath as string).length) : asked;
     checkPath(path);
     const head = method === "HEAD";
     const found = find((head ? "GET" : method) as Method, path);

@@ -23,7 +23,7 @@ export interface HttpServerDeps {
   config: () => Config;
   /** True when an agent of this id is configured and loaded. */
   agentExists: (agentId: string) => boolean;
-  /** Path of the public URL (`/gateway`), below which share links are reached too. */
+  /** Path of the public URL (`/gateway`), below which share links and webhooks are reached too. */
   publicPath?: string | undefined;
   /** Called when a request is answered, with the declared path (`unknown` where there is none) and milliseconds. */
   onRequest?: (method: string, route: string, status: number, ms: number) => void;

@@ -1,0 +1,57 @@
+import * as z from "zod";
+import { route } from "../route.ts";
+
+const app = z.string().describe("`sigchat`, `teamchat`, `cloudchat` or `botchat`.");
+const anyAgent = z.object({ app });
+const oneAgent = z.object({ app, agentId: z.string() });
+const answers = {
+  200: z.union([z.object({ ok: z.literal(true) }), z.object({ challenge: z.string() })]),
+  401: null,
+} as const;
+const handshake = {
+  auth: "signature",
+  tag: "webhooks",
+  rawReply: "text",
+  responses: answers,
+  errors: ["NOT_FOUND"],
+} as const;
+const events = {
+  auth: "signature",
+  tag: "webhooks",
+  rawBody: "binary",
+  rawReply: "text",
+  responses: answers,
+  errors: ["NOT_FOUND", "INVALID_JSON", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNAVAILABLE"],
+} as const;
+
+export const verifyWebhook = route({
+  ...handshake,
+  method: "GET",
+  path: "/webhooks/:app",
+  summary: "A provider's verification of the address, for the first agent that has the channel.",
+  params: anyAgent,
+});
+
+export const verifyAgentWebhook = route({
+  ...handshake,
+  method: "GET",
+  path: "/webhooks/:app/:agentId",
+  summary: "A provider's verification of the address.",
+  params: oneAgent,
+});
+
+export const receiveWebhook = route({
+  ...events,
+  method: "POST",
+  path: "/webhooks/:app",
+  summary: "A provider's signed events, for the first agent that has the channel; 200 once they are on disk.",
+  params: anyAgent,
+});
+
+export const receiveAgentWebhook = route({
+  ...events,
+  method: "POST",
+  path: "/webhooks/:app/:agentId",
+  summary: "A provider's signed events; 200 once they are on disk.",
+  params: oneAgent,
+});

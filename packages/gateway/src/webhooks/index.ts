@@ -1,0 +1,105 @@
+import { GatewayError } from "@agent-gateway/contract";
+import type {
+  ChannelName,
+  ChannelPlace,
+  InboundMessage,
+  Receipt,
+  WebhookChannel,
+  WebhookRequest,
+  WebhookVerdict,
+} from "../channels/types.ts";
+import type { AgentConfig } from "../config/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+
+export interface WebhookDeps {
+  agents(): readonly AgentConfig[];
+  channels: { readonly [name in ChannelName]?: WebhookChannel };
+  /** Resolves when the messages are on disk; the provider is told only then. */
+  receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
+  /** Told of each request that was proven to be the provider's. */
+  proven(place: ChannelPlace): void;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What goes back to the provider. */
+export type WebhookAnswer = Extract<WebhookVerdict, { status: 200 }>;
+
+export interface Webhooks {
+  /** @throws GatewayError `NOT_FOUND` when no provider calls under this name */
+  require(app: string): void;
+  /**
+   * Verifies a request, stores its messages and answers.
+   * @param agentId the first agent that has the channel, when undefined
+   * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` (401), `FORBIDDEN`, `INVALID_JSON`, and `UNAVAILABLE` when the
+   * messages could not be stored, so that the provider brings them again
+   */
+  answer(app: string, agentId: string | undefined, request: WebhookRequest): Promise<WebhookAnswer>;
+}
+
+/** A refused request of one place is logged this often at most: anybody can send them. */
+const LOG_EVERY_MS = 60_000;
+const MAX_SHOWN_CHARS = 40;
+
+/** The way in for providers that call the gateway: find the agent, verify, store, answer. */
+export function createWebhooks({ agents, channels, receive, proven, clock, log }: WebhookDeps): Webhooks {
+  const logged = new Map<string, number>();
+
+  const require = (app: string) => {
+    const channel = Object.hasOwn(channels, app) ? channels[app as ChannelName] : undefined;
+    if (channel) return { channel, name: app as ChannelName };
+    const shown = app.replace(/[^\w.:-]/g, "?").slice(0, MAX_SHOWN_CHARS);
+    throw new GatewayError("NOT_FOUND", `There is no webhook for the app "${shown}".`);
+  };
+
+  const logRefusal = ({ agentId, channel }: ChannelPlace, error: string) => {
+    const key = `${agentId}/${channel}`;
+    if (clock.now() - (logged.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
+    logged.set(key, clock.now());
+    log.warn({ agent: agentId, channel }, `a webhook was refused: ${error}`);
+  };
+
+  const logFailures = ({ agentId, channel }: ChannelPlace, receipts: readonly Receipt[]) => {
+    for (const { messageId, state, reason } of receipts) {
+      if (state !== "failed") continue;
+      log.warn({ agent: agentId, channel, messageId, reason }, "the provider could not deliver a message");
+    }
+  };
+
+  const refuse = (place: ChannelPlace, { status, error }: Exclude<WebhookVerdict, WebhookAnswer>) => {
+    logRefusal(place, error);
+    if (status === 400) return new GatewayError("INVALID_JSON", error);
+    if (status === 403) return new GatewayError("FORBIDDEN", error);
+    return new GatewayError("INVALID_REQUEST", error, { status });
+  };
+
+  const store = async (place: ChannelPlace, messages: readonly InboundMessage[]) => {
+    try {
+      await receive(place, messages);
+    } catch (cause) {
+      log.error({ err: cause, agent: place.agentId, channel: place.channel }, "storing a webhook failed");
+      throw new GatewayError("UNAVAILABLE", "The event could not be stored; send it again.", { cause });
+    }
+  };
+
+  return {
+    require,
+    async answer(app, agentId, request) {
+      const { channel, name } = require(app);
+      const greeting = channel.greet?.(request);
+      if (greeting?.status === 200) return greeting;
+      const agent = agents().find(
+        (entry) => (agentId === undefined || entry.id === agentId) && channel.enabled(entry),
+      );
+      if (!agent) throw new GatewayError("NOT_FOUND", `There is no enabled agent for ${name} here.`);
+      const place: ChannelPlace = { agentId: agent.id, channel: name, account: "" };
+      const verdict = channel.handle(request, agent, clock.now());
+      if (verdict.status === 200 || verdict.status === 400) proven(place);
+      if (verdict.status !== 200) throw refuse(place, verdict);
+      if (verdict.messages && verdict.messages.length > 0) await store(place, verdict.messages);
+      if ("receipts" in verdict && verdict.receipts) logFailures(place, verdict.receipts);
+      return verdict;
+    },
+  };
+}
