@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** Far more than any provider's answer holds. */
+/** Far more than the answer to any request holds. */
 const MAX_ANSWER_BYTES = 1 << 20;
 
 /** A complete answer. */
@@ -18,13 +18,14 @@ export interface Answer {
 export async function exchange(
   url: string | URL,
   init: RequestInit & { signal: AbortSignal },
+  maxBytes = MAX_ANSWER_BYTES,
 ): Promise<Answer> {
   const response = await fetch(url, { ...init, redirect: "manual" });
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error("the answer is too long");
+    if (size > maxBytes) throw new Error("the answer is too long");
     chunks.push(chunk);
   }
   return { status: response.status, headers: response.headers, text: Buffer.concat(chunks).toString("utf8") };
