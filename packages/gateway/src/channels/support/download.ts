@@ -1,0 +1,45 @@
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import { GatewayError } from "@agent-gateway/contract";
+
+/** As in intake: more is not taken. */
+const MAX_BYTES = 20 * 1024 * 1024;
+
+/** Why a file cannot be had, as a sentence for the user. */
+export const noFile = (sentence: string) => new GatewayError("UPSTREAM_UNAVAILABLE", sentence);
+
+export interface Download {
+  url: string;
+  headers: Record<string, string>;
+  signal: AbortSignal;
+  /** Name of the provider, for sentences. */
+  provider: string;
+  /** A sentence on why an answer is not the file, whatever its status. */
+  refuse?(response: Response): string | undefined;
+}
+
+/**
+ * Opens a file at a provider.
+ * @throws GatewayError with a sentence for the user; `PAYLOAD_TOO_LARGE` when it is announced too large
+ */
+export async function openDownload({ url, headers, signal, provider, refuse }: Download): Promise<Readable> {
+  const response = await fetch(url, { headers, signal, redirect: "manual" }).catch(() => {
+    throw noFile(`${provider} could not be reached`);
+  });
+  const reason = refuse?.(response) ?? (response.status === 200 ? undefined : refusal(response, provider));
+  if (reason !== undefined || !response.body) {
+    await response.body?.cancel().catch(() => {});
+    throw noFile(reason ?? `${provider} sent nothing`);
+  }
+  if (Number(response.headers.get("content-length")) > MAX_BYTES) {
+    await response.body.cancel().catch(() => {});
+    throw new GatewayError("PAYLOAD_TOO_LARGE");
+  }
+  return Readable.fromWeb(response.body as ReadableStream);
+}
+
+function refusal({ status }: Response, provider: string): string {
+  if (status === 401 || status === 403) return `${provider} does not let the bot have it (${status})`;
+  if (status === 404 || status === 410) return `${provider} does not have it any more`;
+  return `${provider} answered ${status}`;
+}

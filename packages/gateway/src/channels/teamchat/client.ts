@@ -1,0 +1,44 @@
+import { type WebClient as Client, WebClient, type WebClientOptions } from "@slack/web-api";
+import type { AgentConfig } from "../../config/index.ts";
+import { apiRoot } from "./check.ts";
+
+export type Settings = Pick<NonNullable<AgentConfig["teamchat"]>, "botToken" | "apiBaseUrl">;
+export type { Client };
+
+/** The library writes to the console otherwise, among it what was sent. */
+const silent: NonNullable<WebClientOptions["logger"]> = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  setLevel() {},
+  getLevel: () => "error" as never,
+  setName() {},
+};
+
+/** A client for one call or a few that end with `signal`; nothing is sent twice by itself. */
+export function clientFor({ botToken, apiBaseUrl }: Settings, signal: AbortSignal): Client {
+  return new WebClient(botToken, {
+    slackApiUrl: `${apiRoot({ apiBaseUrl })}/`,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    logger: silent,
+    fetch: (url, init) => ask(url, init, signal),
+  });
+}
+
+/** A wait for answers that tell none. */
+const RATE_LIMIT_SECONDS = "30";
+
+async function ask(
+  url: Parameters<typeof fetch>[0],
+  init: RequestInit | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
+  const response = await fetch(url, { ...init, redirect: "manual", signal });
+  if (response.status !== 429 || response.headers.has("retry-after")) return response;
+  // The library takes a 429 without a wait for a broken connection.
+  const headers = new Headers(response.headers);
+  headers.set("retry-after", RATE_LIMIT_SECONDS);
+  return new Response(response.body, { status: 429, headers });
+}
