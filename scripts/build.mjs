@@ -19,6 +19,11 @@ const ENTRIES = {
   "builtin-agent": "builtin-agent.ts",
   "mcp-stdio": "mcp-stdio.ts",
 };
+/**
+ * Stays a package of its own: with its signal library it is under the GPL and optional, and only who links a device
+ * over it loads it.
+ */
+const UNBUNDLED = ["baileys"];
 
 /**
  * Importing a built-in as an ES module reads all its exports, which loads what lies behind lazy ones: for `node:http`
@@ -59,6 +64,7 @@ for (const [name, file] of Object.entries(ENTRIES)) {
   const bundle = await rolldown({
     input: { [name]: join(gateway, "src", file) },
     platform: "node",
+    external: UNBUNDLED,
     resolve: { conditionNames: ["node", "import", "default"] },
     plugins: [bundledBeside, plainBuiltins],
     logLevel: "warn",

@@ -45,11 +45,14 @@ tool("dead code", [module("knip/bin/knip.js"), "--no-progress"]);
 
 const ALLOWED =
   /^(MIT|MIT-0|ISC|BSD-2-Clause|BSD-3-Clause|0BSD|Apache-2\.0|BlueOak-1\.0\.0|CC0-1\.0|CC-BY-4\.0|Python-2\.0|Unlicense|MPL-2\.0)$/;
+/** Comes with the optional `baileys`, which no other part loads and the bundle leaves out. */
+const WITH_BAILEYS = /^node_modules\/(libsignal|@img\/sharp-(libvips-)?[a-z0-9-]+)$/;
 function licences() {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const bad = [];
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!path.includes("node_modules/") || entry.link) continue;
+    if (entry.optional && WITH_BAILEYS.test(path)) continue;
     const manifest = join(root, path, "package.json");
     const text =
       entry.license ??
