@@ -1,0 +1,86 @@
+import { openAsBlob } from "node:fs";
+import type { Clock } from "../../lib/clock.ts";
+import { jsonOf } from "../support/exchange.ts";
+import { outcomeOfThrown } from "../support/outcome.ts";
+import { textOf } from "../support/payload.ts";
+import type { Content, Outgoing, SendOutcome, Target } from "../types.ts";
+import type { Api, Settings } from "./api.ts";
+import { failureOf, sentId } from "./graph-error.ts";
+import { fileMessage, templateMessage, textMessage } from "./messages.ts";
+
+/** Free text is taken for so long after the user's latest message. */
+const WINDOW_MS = 24 * 60 * 60_000;
+
+export interface SenderDeps {
+  api: Api;
+  settings: Settings;
+  clock: Clock;
+}
+
+/** One attempt at a text or a file; a template where the provider takes no free text any more. */
+export function createSender({ api, settings, clock }: SenderDeps) {
+  const post = async (target: Target, message: object, signal: AbortSignal) => {
+    // Who answers by quoting is answered the same way.
+    const quotes = target.reply.quoted !== undefined && target.messageId !== undefined;
+    const body = {
+      recipient_type: "individual",
+      to: target.chatId,
+      ...(quotes && { context: { message_id: target.messageId } }),
+      ...message,
+    };
+    const answer = await api.message(body, signal);
+    const failure = failureOf(answer, clock.now());
+    if (failure) return failure;
+    const messageId = sentId(answer);
+    const outcome: SendOutcome = { status: "sent", ...(messageId !== undefined && { messageId }) };
+    return { windowClosed: false, outcome };
+  };
+
+  const sendText = async (
+    target: Target,
+    content: Extract<Content, { kind: "text" }>,
+    signal: AbortSignal,
+  ): Promise<SendOutcome> => {
+    const template = templateMessage(content.text, settings);
+    const late = target.receivedAt > 0 && clock.now() - target.receivedAt > WINDOW_MS;
+    // The provider often accepts a late text and drops it afterwards.
+    if (template && late) return (await post(target, template, signal)).outcome;
+    const { windowClosed, outcome } = await post(target, textMessage(content), signal);
+    return windowClosed && template ? (await post(target, template, signal)).outcome : outcome;
+  };
+
+  const upload = async (
+    content: Extract<Content, { kind: "file" }>,
+    signal: AbortSignal,
+  ): Promise<{ id: string; bytes: number } | SendOutcome> => {
+    const file = await openAsBlob(content.path, { type: content.mime }).catch(() => undefined);
+    if (!file) return { status: "failed", reason: "The file is not there any more." };
+    try {
+      const answer = await api.upload(file, content.name, signal);
+      const failure = failureOf(answer, clock.now());
+      if (failure) return failure.outcome;
+      const id = textOf(jsonOf(answer)?.id);
+      return id === undefined
+        ? { status: "retry", reason: "WhatsApp took the file and gave it no id." }
+        : { id, bytes: file.size };
+    } catch (error) {
+      // Nobody sees a file that was uploaded and not sent.
+      return { status: "retry", reason: outcomeOfThrown(error).status === "retry" ? UNREACHED : UNFINISHED };
+    }
+  };
+
+  return async ({ target, content, replaces }: Outgoing, signal: AbortSignal): Promise<SendOutcome> => {
+    if (replaces !== undefined) return { status: "failed", reason: "WhatsApp cannot change a message." };
+    try {
+      if (content.kind === "text") return await sendText(target, content, signal);
+      const uploaded = await upload(content, signal);
+      if ("status" in uploaded) return uploaded;
+      return (await post(target, fileMessage(content, uploaded.id, uploaded.bytes), signal)).outcome;
+    } catch (error) {
+      return outcomeOfThrown(error);
+    }
+  };
+}
+
+const UNREACHED = "WhatsApp could not be reached.";
+const UNFINISHED = "The connection ended while the file was uploaded.";
