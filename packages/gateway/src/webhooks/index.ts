@@ -7,7 +7,7 @@ import type {
   WebhookChannel,
   WebhookRequest,
   WebhookVerdict,
-} from "../channels/types.ts";
+} from "../channels/index.ts";
 import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -17,6 +17,8 @@ export interface WebhookDeps {
   channels: { readonly [name in ChannelName]?: WebhookChannel };
   /** Resolves when the messages are on disk; the provider is told only then. */
   receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
+  /** Notes what became of a message that was sent. */
+  receipt(place: ChannelPlace, receipt: Receipt): Promise<unknown>;
   /** Told of each request that was proven to be the provider's. */
   proven(place: ChannelPlace): void;
   clock: Clock;
@@ -43,7 +45,15 @@ const LOG_EVERY_MS = 60_000;
 const MAX_SHOWN_CHARS = 40;
 
 /** The way in for providers that call the gateway: find the agent, verify, store, answer. */
-export function createWebhooks({ agents, channels, receive, proven, clock, log }: WebhookDeps): Webhooks {
+export function createWebhooks({
+  agents,
+  channels,
+  receive,
+  receipt,
+  proven,
+  clock,
+  log,
+}: WebhookDeps): Webhooks {
   const logged = new Map<string, number>();
 
   const require = (app: string) => {
@@ -60,13 +70,6 @@ export function createWebhooks({ agents, channels, receive, proven, clock, log }
     log.warn({ agent: agentId, channel }, `a webhook was refused: ${error}`);
   };
 
-  const logFailures = ({ agentId, channel }: ChannelPlace, receipts: readonly Receipt[]) => {
-    for (const { messageId, state, reason } of receipts) {
-      if (state !== "failed") continue;
-      log.warn({ agent: agentId, channel, messageId, reason }, "the provider could not deliver a message");
-    }
-  };
-
   const refuse = (place: ChannelPlace, { status, error }: Exclude<WebhookVerdict, WebhookAnswer>) => {
     logRefusal(place, error);
     if (status === 400) return new GatewayError("INVALID_JSON", error);
@@ -74,9 +77,12 @@ export function createWebhooks({ agents, channels, receive, proven, clock, log }
     return new GatewayError("INVALID_REQUEST", error, { status });
   };
 
-  const store = async (place: ChannelPlace, messages: readonly InboundMessage[]) => {
+  const store = async (place: ChannelPlace, verdict: WebhookAnswer) => {
+    const { messages = [] } = verdict;
+    const receipts = ("receipts" in verdict && verdict.receipts) || [];
     try {
-      await receive(place, messages);
+      if (messages.length > 0) await receive(place, messages);
+      for (const one of receipts) await receipt(place, one);
     } catch (cause) {
       log.error({ err: cause, agent: place.agentId, channel: place.channel }, "storing a webhook failed");
       throw new GatewayError("UNAVAILABLE", "The event could not be stored; send it again.", { cause });
@@ -97,8 +103,7 @@ export function createWebhooks({ agents, channels, receive, proven, clock, log }
       const verdict = channel.handle(request, agent, clock.now());
       if (verdict.status === 200 || verdict.status === 400) proven(place);
       if (verdict.status !== 200) throw refuse(place, verdict);
-      if (verdict.messages && verdict.messages.length > 0) await store(place, verdict.messages);
-      if ("receipts" in verdict && verdict.receipts) logFailures(place, verdict.receipts);
+      await store(place, verdict);
       return verdict;
     },
   };
