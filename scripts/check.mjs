@@ -52,7 +52,7 @@ function licences() {
   const bad = [];
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!path.includes("node_modules/") || entry.link) continue;
-    if (entry.optional && WITH_BAILEYS.test(path)) continue;
+    if ((entry.optional || entry.devOptional) && WITH_BAILEYS.test(path)) continue;
     const manifest = join(root, path, "package.json");
     const text =
       entry.license ??

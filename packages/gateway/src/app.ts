@@ -2,11 +2,14 @@ import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
+import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
 import type { ConfigStore, Env, Paths } from "./config/index.ts";
 import { openDatabase } from "./db/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, type Endpoint } from "./http/index.ts";
 import { agentRoutes } from "./http/routes/agents.ts";
+import { accessRoutes } from "./http/routes/channels/access.ts";
+import { channelHealthRoutes } from "./http/routes/channels/health.ts";
 import { dashboardRoutes } from "./http/routes/dashboard.ts";
 import { historyRoutes } from "./http/routes/history.ts";
 import { mediaRoutes } from "./http/routes/media.ts";
@@ -16,6 +19,7 @@ import { modelRoutes } from "./http/routes/models.ts";
 import { monitoringRoutes } from "./http/routes/monitoring.ts";
 import { sessionRoutes } from "./http/routes/sessions.ts";
 import { shareRoutes } from "./http/routes/shares.ts";
+import { webhookRoutes } from "./http/routes/webhooks.ts";
 import type { Clock } from "./lib/clock.ts";
 import { dashboardFolder } from "./lib/entry.ts";
 import type { Logger } from "./lib/logger.ts";
@@ -24,10 +28,17 @@ import { createMedia } from "./media/index.ts";
 import { createModels, readCliSettings } from "./models/index.ts";
 import { createMonitoring } from "./monitoring/index.ts";
 import { createRuntimeFactory } from "./runtimes/index.ts";
-import { createCommandRunner, createSessions } from "./sessions/index.ts";
+import {
+  COMMANDS,
+  createCommandRunner,
+  createSessions,
+  mediaPathOf,
+  parseCommand,
+} from "./sessions/index.ts";
 import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
 import { VERSION } from "./version.ts";
+import { createWebhooks } from "./webhooks/index.ts";
 
 /** Callers of running turns get what there is when these are interrupted, which takes 1.5 s at most. */
 const CLOSE_GRACE_MS = 2_500;
@@ -83,7 +94,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     version: VERSION,
     places: () => sessions.places(),
     dbUnits: () => db.units,
-    channels: () => [],
+    channels: () => channels.reports(),
   });
   const shares = createShares({
     db,
@@ -108,20 +119,51 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     tools: (scope) => shares.tools(scope),
     counters: monitoring.turns,
     step: publishStep,
-    cutOff: () => [],
+    cutOff: (turn) => channels.cutOff(turn),
+  });
+  const runCommand = createCommandRunner(sessions, models);
+  const access = createAccess({ config: store, clock, log });
+  const channels = createChannels({
+    db,
+    clock,
+    log,
+    access,
+    sessions,
+    media,
+    parseCommand,
+    commands: COMMANDS,
+    counters: monitoring.channels,
+    step: publishStep,
+    agents: () => config().agents,
+    publicUrl: () => config().gateway.publicUrl,
+    publicLink: shares.link,
+    attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
+    runCommand: async (entry, chatId, command) =>
+      (await runCommand(entry, chatId, undefined, command)).result,
+  });
+  const webhooks = createWebhooks({
+    agents: () => config().agents,
+    channels: WEBHOOKS,
+    receive: channels.receive,
+    receipt: channels.receipt,
+    proven: channels.proven,
+    clock,
+    log,
   });
 
   const agents = createAgents({
     config: store,
     paths,
     env,
-    channelsOf: () => ({ channels: {}, devicechat_accounts: [] }),
-    checkToken: async () => ({ ok: true }),
+    channelsOf: async (id) => ({ channels: await channels.view(id), devicechat_accounts: [] }),
+    checkToken,
   });
+
+  const allowInChannel = (place: Parameters<typeof access.allow>[0], kind: "user" | "group", id: string) =>
+    access.allow(place, requireAgent(place.agentId), kind, id);
 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const dashboards = createDashboardSessions({ clock, admin: authenticator.admin });
-  const runCommand = createCommandRunner(sessions, models);
   const shared = { sessions, runCommand, requireAgent, config, clock, onReader: monitoring.onReader };
   const endpoints: Endpoint[] = [
     ...metaRoutes({ version: VERSION, served: () => endpoints.map(({ decl }) => decl) }),
@@ -144,6 +186,9 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     }),
     ...agentRoutes({ agents }),
     ...modelRoutes({ models, saveModel: (id, model) => agents.update(id, { model }) }),
+    ...accessRoutes({ access, requireAgent }),
+    ...channelHealthRoutes({ channels, trace: channels.trace, allow: allowInChannel }),
+    ...webhookRoutes({ webhooks, clock }),
     ...monitoringRoutes({ monitoring }),
   ];
   const server = createHttpServer({
@@ -161,11 +206,13 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     runtimes.refresh();
     sessions.reconfigure();
     history.reconfigure();
+    void channels.reconfigure();
   });
 
   return {
     async listen(host: string, wanted: number) {
       await sessions.recover();
+      await channels.recover();
       const address = await server.listen(host, wanted);
       port = address.port;
       return address;
@@ -180,15 +227,18 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       }
       sessions.fillSpares();
       history.start();
+      void channels.start();
       void media
         .sweep(config().agents.map(({ id }) => id))
         .catch((error) => log.warn({ err: error }, "sweeping uploads failed"));
     },
     async close() {
       const closing = server.close(CLOSE_GRACE_MS);
+      channels.stopIntake();
       await sessions.close();
+      await channels.close();
       await closing;
-      await Promise.all([runtimes.close(), history.close(), shares.close(), store.close()]);
+      await Promise.all([access.close(), runtimes.close(), history.close(), shares.close(), store.close()]);
       await db.close();
     },
   };

@@ -79,7 +79,9 @@ export function createInboundMedia({ media, clock, log }: InboundMediaDeps) {
     let opened: Readable | undefined;
     try {
       const ended = new Promise<never>((_, reject) => {
-        either.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+        const abort = () => reject(new Error("aborted"));
+        if (either.aborted) abort();
+        else either.addEventListener("abort", abort, { once: true });
       });
       // Whoever loses the race may still reject, and a stream that comes too late has to be ended.
       ended.catch(() => {});

@@ -1,0 +1,173 @@
+import { join } from "node:path";
+import type { AgentConfig } from "../config/index.ts";
+import type { Database } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createMutex } from "../lib/mutex.ts";
+import { WEBHOOK_PROOF_MS } from "./health.ts";
+import { connectionKey, placeKey, placesOf } from "./place.ts";
+import { type ConnectionState, supervise } from "./supervisor.ts";
+import type {
+  AdapterContext,
+  AdapterFactory,
+  ChannelAdapter,
+  ChannelName,
+  ChannelPlace,
+  InboundMessage,
+} from "./types.ts";
+
+export interface AdaptersDeps {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  agents(): readonly AgentConfig[];
+  publicUrl(): string | undefined;
+  commands: AdapterContext["commands"];
+  publicLink(agentId: string, path: string): Promise<string | undefined>;
+  /** Loads a channel's code, with its provider's library. */
+  load(channel: ChannelName): Promise<AdapterFactory>;
+  receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
+  onReconnect(place: ChannelPlace): void;
+  /** An adapter came: what waited for it can go on. */
+  onReady(place: ChannelPlace, agent: AgentConfig): void;
+}
+
+interface Slot {
+  place: ChannelPlace;
+  /** What the connection was made with. */
+  key: string;
+  state: ConnectionState;
+  adapter: ChannelAdapter | undefined;
+  /** Ends the connection and frees the adapter. */
+  close(): Promise<void>;
+}
+
+/** The adapters of all agents: made, supervised and replaced as the configuration says. */
+export function createAdapters(deps: AdaptersDeps) {
+  const { db, clock, log } = deps;
+  const slots = new Map<string, Slot>();
+  const oneByOne = createMutex();
+  let closed = false;
+
+  const stateDir = (agent: AgentConfig, { channel, account }: ChannelPlace) =>
+    join(agent.workspace, `.${channel}-state`, ...(account === "" || account === "default" ? [] : [account]));
+
+  const position = ({ agentId, channel, account }: ChannelPlace) =>
+    db.all<{ value: string }>(
+      "SELECT value FROM channel_positions WHERE agent_id = ? AND channel = ? AND account = ?",
+      [agentId, channel, account],
+    )[0]?.value;
+  const savePosition = async ({ agentId, channel, account }: ChannelPlace, value: string) => {
+    await db.write({
+      sql: `INSERT INTO channel_positions (agent_id, channel, account, value) VALUES (?, ?, ?, ?)
+            ON CONFLICT (agent_id, channel, account) DO UPDATE SET value = excluded.value`,
+      params: [agentId, channel, account, value],
+    });
+  };
+
+  const open = async (agent: AgentConfig, place: ChannelPlace): Promise<Slot> => {
+    const own = log.child({
+      agent: agent.id,
+      channel: place.channel,
+      ...(place.account && { account: place.account }),
+    });
+    const state: ConnectionState = {
+      connected: false,
+      lastAliveAt: null,
+      until: null,
+      lastError: null,
+      attempts: 0,
+    };
+    const slot: Slot = {
+      place,
+      key: connectionKey(agent, place, deps.publicUrl()),
+      state,
+      adapter: undefined,
+      close: async () => {},
+    };
+    slots.set(placeKey(place), slot);
+    try {
+      const create = await deps.load(place.channel);
+      const adapter = await create({
+        place,
+        agent,
+        stateDir: stateDir(agent, place),
+        publicUrl: deps.publicUrl(),
+        publicLink: (path) => deps.publicLink(agent.id, path),
+        commands: deps.commands,
+        clock,
+        log: own,
+      });
+      slot.adapter = adapter;
+      const end = adapter.connect
+        ? supervise({
+            adapter,
+            clock,
+            log: own,
+            state,
+            receive: (messages) => deps.receive(place, messages),
+            position: () => position(place),
+            savePosition: (value) => savePosition(place, value),
+            onReconnect: () => deps.onReconnect(place),
+          })
+        : restoreProof(state, Number(position(place) ?? 0));
+      slot.close = async () => {
+        slot.adapter = undefined;
+        await end();
+        await adapter.close();
+      };
+      deps.onReady(place, agent);
+    } catch (error) {
+      state.lastError = "The channel could not be started; the log says why.";
+      own.error({ err: error }, "the channel could not be started");
+    }
+    return slot;
+  };
+
+  const drop = async (key: string) => {
+    const slot = slots.get(key);
+    slots.delete(key);
+    await slot?.close().catch((error) => log.error({ err: error }, "a channel could not be closed"));
+  };
+
+  return {
+    /** Brings the adapters in line with the configuration. Never rejects. */
+    reconfigure: () =>
+      oneByOne(async () => {
+        if (closed) return;
+        const wanted = new Map(
+          deps
+            .agents()
+            .flatMap((agent) => placesOf(agent).map((place) => [placeKey(place), { agent, place }] as const)),
+        );
+        const stale = [...slots].filter(([key, slot]) => {
+          const want = wanted.get(key);
+          return !want || connectionKey(want.agent, want.place, deps.publicUrl()) !== slot.key;
+        });
+        await Promise.all(stale.map(([key]) => drop(key)));
+        const missing = [...wanted].filter(([key]) => !slots.has(key));
+        await Promise.all(missing.map(([, { agent, place }]) => open(agent, place)));
+      }),
+    /** The adapter of a place that need not be configured: an account that is about to be linked. */
+    require: (agent: AgentConfig, place: ChannelPlace): Promise<ChannelAdapter | undefined> =>
+      oneByOne(async () => (slots.get(placeKey(place)) ?? (await open(agent, place))).adapter),
+    drop: (place: ChannelPlace) => oneByOne(() => drop(placeKey(place))),
+    get: (place: ChannelPlace): ChannelAdapter | undefined => slots.get(placeKey(place))?.adapter,
+    state: (place: ChannelPlace): ConnectionState | undefined => slots.get(placeKey(place))?.state,
+    /** Ends every connection: nothing comes in any more, what was taken can still be sent. */
+    close: () =>
+      oneByOne(async () => {
+        closed = true;
+        await Promise.all([...slots.keys()].map(drop));
+      }),
+  };
+}
+
+/** A channel whose provider calls the gateway: what it proved before a restart still counts. */
+function restoreProof(state: ConnectionState, provenAt: number): () => Promise<void> {
+  state.lastAliveAt = provenAt || null;
+  state.until = provenAt + WEBHOOK_PROOF_MS;
+  state.connected = provenAt > 0;
+  return async () => {};
+}
+export type Adapters = ReturnType<typeof createAdapters>;

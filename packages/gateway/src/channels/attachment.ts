@@ -1,0 +1,20 @@
+import { basename, extname, join } from "node:path";
+import type { Content } from "./types.ts";
+
+/** Images are stored under an extension that was found by their content. */
+const MIME: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+};
+
+/** An image of a reply as something to send. */
+export function imageFile(mediaDir: string, mediaPath: string): Extract<Content, { kind: "file" }> {
+  return {
+    kind: "file",
+    path: join(mediaDir, mediaPath),
+    mime: MIME[extname(mediaPath)] ?? "application/octet-stream",
+    name: basename(mediaPath),
+  };
+}

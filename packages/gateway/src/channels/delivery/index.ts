@@ -1,0 +1,225 @@
+import { rm } from "node:fs/promises";
+import type { Database, Statement } from "../../db/index.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { placeKey, placeOf } from "../place.ts";
+import type { ChannelStep } from "../steps.ts";
+import type { ChannelAdapter, ChannelPlace, Content, Receipt, SendOutcome } from "../types.ts";
+import { attempt } from "./attempt.ts";
+import { createOutboxStore, type OutboxRow, type Sending, type StoredTarget } from "./store.ts";
+
+export type { Sending } from "./store.ts";
+
+export interface DeliveryDeps {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  /** The adapter of a place while it is enabled. */
+  adapter(place: ChannelPlace): ChannelAdapter | undefined;
+  /** Told what became of each attempt. */
+  onOutcome(place: ChannelPlace, outcome: SendOutcome): void;
+  step(label: ChannelStep): void;
+}
+
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 300_000;
+/** What could not be sent in this time is of no use any more. */
+const EXPIRES_MS = 24 * 3_600_000;
+const STORE_RETRY_MS = 1_000;
+const CLOSE_GRACE_MS = 2_000;
+
+/** One chat's way out: its rows go one after another. */
+interface Lane {
+  place: ChannelPlace;
+  chatId: string;
+  /** Wakes the lane from the pause before the next attempt. */
+  wake: AbortController;
+  /** The newest text of the progress message of a turn, not shown yet. */
+  edit: { inbox: number; text: string } | undefined;
+}
+
+/** Sends what lies in the outbox: per chat in order, each row at most once when its outcome is uncertain. */
+export function createDelivery(deps: DeliveryDeps) {
+  const { db, clock, log, step } = deps;
+  const store = createOutboxStore(db);
+  const lanes = new Map<string, Lane>();
+  const runs = new Set<Promise<void>>();
+  const stopped = new AbortController();
+  const laneKey = (place: ChannelPlace, chatId: string) => `${placeKey(place)}/${chatId}`;
+
+  /** Writes until it is written: the provider has answered, and forgetting what it said would send twice. */
+  const record = async (...statements: Statement[]): Promise<void> => {
+    for (;;) {
+      try {
+        await db.write(...statements);
+        return;
+      } catch (error) {
+        log.error({ err: error }, "what became of a message could not be stored; trying again");
+        if (stopped.signal.aborted) return;
+        await sleep(clock, STORE_RETRY_MS, stopped.signal);
+      }
+    }
+  };
+
+  const settle = async (row: OutboxRow, outcome: SendOutcome): Promise<void> => {
+    const now = clock.now();
+    const target = JSON.parse(row.target) as StoredTarget;
+    switch (outcome.status) {
+      case "sent":
+        await record(store.settle(row.id, "sent", now, { providerId: outcome.messageId }));
+        if (target.handshake !== undefined) await rm(target.handshake, { force: true }).catch(() => {});
+        return;
+      case "failed":
+      case "unknown":
+        log.warn(
+          { agent: row.agent_id, channel: row.channel, row: row.id, state: outcome.status },
+          outcome.reason,
+        );
+        return record(store.settle(row.id, outcome.status, now, { reason: outcome.reason }));
+      case "markup": {
+        const content = JSON.parse(row.content!) as Content;
+        if (content.kind !== "text" || content.plain) {
+          return record(store.settle(row.id, "failed", now, { reason: outcome.reason }));
+        }
+        return record(store.again(row.id, now, outcome.reason, { ...content, plain: true }));
+      }
+      case "retry": {
+        const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(row.attempts, 20));
+        // Spread, so that many chats do not come back in the same moment.
+        const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
+        return record(store.again(row.id, now + Math.max(0, pause), outcome.reason));
+      }
+      default:
+        return outcome satisfies never;
+    }
+  };
+
+  const showEdit = async (lane: Lane, adapter: ChannelAdapter): Promise<void> => {
+    const { inbox, text } = lane.edit!;
+    lane.edit = undefined;
+    const row = store.progressOf(inbox);
+    if (row?.state !== "sent" || row.provider_id === null || !adapter.edit) return;
+    const { replaces: _r, handshake: _h, ...target } = JSON.parse(row.target) as StoredTarget;
+    await adapter.edit(target, row.provider_id, text).catch(() => {});
+  };
+
+  const sendOne = async (row: OutboxRow, adapter: ChannelAdapter): Promise<void> => {
+    const place = placeOf(row);
+    step("before-sending-row");
+    const [marked] = await db.write(store.sending(row.id, clock.now()));
+    if (marked?.changes === 0) return;
+    step("after-sending-row");
+    const outcome = await attempt({ store, clock, log }, adapter, row);
+    step("after-provider-answer");
+    deps.onOutcome(place, outcome);
+    await settle(row, outcome);
+    step("after-outcome-row");
+  };
+
+  const run = async (key: string, lane: Lane): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      lane.wake = new AbortController();
+      const adapter = deps.adapter(lane.place);
+      if (adapter && lane.edit) await showEdit(lane, adapter);
+      const row = store.next(lane.place, lane.chatId);
+      // Nothing may come between this look and the lane's end, or a wake-up would be lost.
+      if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) break;
+      try {
+        if (clock.now() >= row.created_at + EXPIRES_MS) {
+          const reason = row.reason ?? "The channel was off for a day.";
+          await record(store.settle(row.id, "failed", clock.now(), { reason }));
+        } else if (row.next_at > clock.now()) {
+          await sleep(clock, row.next_at - clock.now(), AbortSignal.any([lane.wake.signal, stopped.signal]));
+        } else await sendOne(row, adapter!);
+      } catch (error) {
+        log.error({ err: error, row: row.id }, "a message could not be sent yet");
+        await sleep(clock, STORE_RETRY_MS, stopped.signal);
+      }
+    }
+    lanes.delete(key);
+  };
+
+  const wake = (place: ChannelPlace, chatId: string, edit?: Lane["edit"]): void => {
+    const key = laneKey(place, chatId);
+    const known = lanes.get(key);
+    if (known) {
+      if (edit) known.edit = edit;
+      known.wake.abort();
+      return;
+    }
+    const lane: Lane = { place, chatId, wake: new AbortController(), edit };
+    lanes.set(key, lane);
+    const running = run(key, lane);
+    runs.add(running);
+    void running.finally(() => runs.delete(running));
+  };
+
+  const wakeAll = () => {
+    for (const row of store.waiting()) wake(placeOf(row), row.chat_id);
+  };
+
+  return {
+    /** Statements that put messages into the outbox; {@link wake} the chat when they are on disk. */
+    add: (sending: Sending): Statement[] => store.add(sending, clock.now()),
+    wake: (place: ChannelPlace, chatId: string) => wake(place, chatId),
+    /** Wakes every chat in which something waits: an adapter came, or the start. */
+    wakeAll,
+
+    /** Sends at once, ahead of what waits, and tells what became of it. It is never tried again. */
+    async now(sending: Omit<Sending, "contents"> & { content: Content }): Promise<SendOutcome> {
+      const adapter = deps.adapter(sending.place);
+      if (!adapter) return { status: "failed", reason: "The channel is not connected." };
+      const { content, ...rest } = sending;
+      const [inserted] = await db.write(
+        ...store.add({ ...rest, contents: [content], state: "sending" }, clock.now()),
+      );
+      const row = store.byId(Number(inserted!.rows[0]!.id))!;
+      const outcome = await attempt({ store, clock, log }, adapter, row);
+      deps.onOutcome(sending.place, outcome);
+      await settle(
+        row,
+        outcome.status === "sent" || outcome.status === "unknown"
+          ? outcome
+          : { status: "failed", reason: outcome.reason },
+      );
+      return outcome;
+    },
+
+    /** Sends the progress message of a turn as soon as its chat's lane is free. */
+    async progress(sending: Omit<Sending, "contents" | "purpose">, text: string): Promise<void> {
+      const contents = [{ kind: "text" as const, text }];
+      await db.write(...store.add({ ...sending, contents, purpose: "progress" }, clock.now()));
+      wake(sending.place, sending.chatId);
+    },
+    /** Changes the text of the progress message of the turn of an inbox row, once it was sent. */
+    changeProgress: (place: ChannelPlace, chatId: string, inbox: number, text: string) =>
+      wake(place, chatId, { inbox, text }),
+    dropProgress: store.dropProgress,
+
+    hasHandshake: store.hasHandshake,
+
+    /** A provider that took a message says later that it could not deliver it. */
+    receipt(place: ChannelPlace, { messageId, state, reason }: Receipt): Promise<unknown> {
+      if (state !== "failed") return Promise.resolve();
+      return db.write(store.bounced(place, messageId, reason ?? "The provider could not deliver it."));
+    },
+
+    /** After a start: what was being sent is uncertain, what waits goes out. */
+    recover: () => db.write(store.uncertain(clock.now())),
+    forget: (before: number) => store.forget(before),
+    /** Messages that wait to be sent, for health. */
+    queued(agentId: string, channel: string): number {
+      return db.all<{ n: number }>(
+        `SELECT count(*) AS n FROM channel_outbox WHERE agent_id = ? AND channel = ?
+           AND state IN ('pending', 'sending')`,
+        [agentId, channel],
+      )[0]!.n;
+    },
+    /** No new attempts; waits a moment for those under way, which would be uncertain otherwise. */
+    async close(): Promise<void> {
+      stopped.abort();
+      await Promise.race([Promise.all(runs), sleep(clock, CLOSE_GRACE_MS)]);
+    },
+  };
+}
+export type Delivery = ReturnType<typeof createDelivery>;

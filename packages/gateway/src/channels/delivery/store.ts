@@ -1,0 +1,155 @@
+import { randomUUID } from "node:crypto";
+import type { Database, Statement, Tables } from "../../db/index.ts";
+import type { ChannelPlace, Content, Target } from "../types.ts";
+
+export type OutboxRow = Tables["channel_outbox"];
+
+/** What the row keeps of where it goes. */
+export interface StoredTarget extends Target {
+  /** This text takes the place of the progress message of the same turn, if there is one. */
+  replaces?: true;
+  /** File of a handshake that is over when this was sent. */
+  handshake?: string;
+}
+
+/** Messages to send, in order. */
+export interface Sending {
+  place: ChannelPlace;
+  chatId: string;
+  /** Row of the message that is answered; null for what answers none. */
+  inbox: number | null;
+  purpose: OutboxRow["purpose"];
+  target: StoredTarget;
+  contents: readonly Content[];
+  /** Default `pending`. */
+  state?: "pending" | "sending";
+  /** Default: a new UUID for each. */
+  key?: string;
+}
+
+/** Repeated word for word in a query, this lets SQLite use the small index of open rows. */
+const OPEN = "state IN ('pending', 'sending')";
+
+/** Reads and statements of the outbox. */
+export function createOutboxStore(db: Database) {
+  return {
+    add({ place, chatId, inbox, purpose, target, contents, state, key }: Sending, now: number): Statement[] {
+      return contents.map((content, index) => {
+        // Only the first takes the place of another message, and only the last ends a handshake.
+        const { replaces, handshake, ...rest } = target;
+        const own = {
+          ...rest,
+          ...(index === 0 && replaces && { replaces }),
+          ...(index === contents.length - 1 && handshake !== undefined && { handshake }),
+        };
+        return {
+          sql: `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, purpose, key, target, content,
+                  state, attempts, next_at, created_at, sending_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                RETURNING id`,
+          params: [
+            place.agentId,
+            place.channel,
+            place.account,
+            chatId,
+            inbox,
+            purpose,
+            key ?? randomUUID(),
+            JSON.stringify(own),
+            JSON.stringify(content),
+            state ?? "pending",
+            state === "sending" ? 1 : 0,
+            now,
+            now,
+            state === "sending" ? now : null,
+          ],
+        };
+      });
+    },
+    /** The oldest row of a chat that waits. */
+    next(place: ChannelPlace, chatId: string): OutboxRow | undefined {
+      return db.all<OutboxRow>(
+        `SELECT * FROM channel_outbox WHERE agent_id = ? AND channel = ? AND account = ? AND chat_id = ?
+           AND ${OPEN} AND state = 'pending' ORDER BY id LIMIT 1`,
+        [place.agentId, place.channel, place.account, chatId],
+      )[0];
+    },
+    byId(id: number): OutboxRow | undefined {
+      return db.all<OutboxRow>("SELECT * FROM channel_outbox WHERE id = ?", [id])[0];
+    },
+    /** Chats in which something waits. */
+    waiting(): Array<Pick<OutboxRow, "agent_id" | "channel" | "account" | "chat_id">> {
+      return db.all(
+        `SELECT DISTINCT agent_id, channel, account, chat_id FROM channel_outbox
+         WHERE ${OPEN} AND state = 'pending'`,
+      );
+    },
+    hasHandshake(place: ChannelPlace, key: string): OutboxRow | undefined {
+      return db.all<OutboxRow>(
+        `SELECT * FROM channel_outbox WHERE agent_id = ? AND channel = ? AND purpose = 'handshake' AND key = ?`,
+        [place.agentId, place.channel, key],
+      )[0];
+    },
+    sending(id: number, now: number): Statement {
+      return {
+        sql: `UPDATE channel_outbox SET state = 'sending', attempts = attempts + 1, sending_at = ?
+              WHERE id = ? AND state = 'pending'`,
+        params: [now, id],
+      };
+    },
+    /** Waits for its next attempt; `content` where that differs. */
+    again(id: number, nextAt: number, reason: string, content?: Content): Statement {
+      return {
+        sql: `UPDATE channel_outbox SET state = 'pending', next_at = ?, reason = ?, content = ifnull(?, content)
+              WHERE id = ?`,
+        params: [nextAt, reason, content ? JSON.stringify(content) : null, id],
+      };
+    },
+    settle(
+      id: number,
+      state: "sent" | "failed" | "unknown",
+      now: number,
+      { providerId, reason }: { providerId?: string | undefined; reason?: string | undefined },
+    ): Statement {
+      return {
+        sql: `UPDATE channel_outbox SET state = ?, settled_at = ?, provider_id = ?, reason = ?,
+                content = NULL WHERE id = ?`,
+        params: [state, now, providerId ?? null, reason ?? null, id],
+      };
+    },
+    /** The progress message of the turn of an inbox row. */
+    progressOf(inbox: number | null): OutboxRow | undefined {
+      if (inbox === null) return undefined;
+      return db.all<OutboxRow>("SELECT * FROM channel_outbox WHERE inbox = ? AND purpose = 'progress'", [
+        inbox,
+      ])[0];
+    },
+    /** A progress message that was not sent yet has nothing to say any more. */
+    dropProgress(inbox: number): Statement {
+      return {
+        sql: "DELETE FROM channel_outbox WHERE inbox = ? AND purpose = 'progress' AND state = 'pending'",
+        params: [inbox],
+      };
+    },
+    /** After a crash nobody knows whether these went out. */
+    uncertain(now: number): Statement {
+      return {
+        sql: `UPDATE channel_outbox SET state = 'unknown', settled_at = ?, content = NULL,
+                reason = 'The gateway ended while this was being sent.'
+              WHERE ${OPEN} AND state = 'sending'`,
+        params: [now],
+      };
+    },
+    bounced(place: ChannelPlace, providerId: string, reason: string): Statement {
+      return {
+        sql: `UPDATE channel_outbox SET state = 'failed', reason = ?
+              WHERE agent_id = ? AND provider_id = ? AND channel = ? AND account = ?`,
+        params: [reason, place.agentId, providerId, place.channel, place.account],
+      };
+    },
+    /** Forgets what was settled before `before`. */
+    forget(before: number): Statement {
+      return { sql: "DELETE FROM channel_outbox WHERE settled_at < ?", params: [before] };
+    },
+  };
+}
+export type OutboxStore = ReturnType<typeof createOutboxStore>;

@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { rm, stat } from "node:fs/promises";
+import type { AgentConfig } from "../config/index.ts";
+import type { Database } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createMutex } from "../lib/mutex.ts";
+import type { Delivery } from "./delivery/index.ts";
+import type { ChannelPlace } from "./types.ts";
+
+/** An approved sender who was not told yet: `approved/<senderId>` in the channel's state folder. */
+export interface Handshake {
+  senderId: string;
+  /** Where to tell. */
+  chatId: string;
+  /** Absolute path of the file. */
+  file: string;
+}
+
+export interface HandshakeDeps {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  delivery: Delivery;
+  list(place: ChannelPlace, agent: AgentConfig): Promise<readonly Handshake[]>;
+}
+
+const TEXT = "You are connected. Send a message to talk to the agent.";
+
+/**
+ * Tells approved senders that they are connected. The file is the intent: it goes when the message was sent, and its
+ * time of change names the message, so that one approval is never told twice.
+ */
+export function createHandshakes({ db, clock, log, delivery, list }: HandshakeDeps) {
+  const oneByOne = createMutex();
+
+  const confirm = async (place: ChannelPlace, { senderId, chatId, file }: Handshake): Promise<void> => {
+    const stats = await stat(file).catch(() => undefined);
+    if (!stats) return;
+    const key = uuidOf(`${place.agentId}/${place.channel}/${senderId}/${stats.mtimeMs}`);
+    const known = delivery.hasHandshake(place, key);
+    if (known?.state === "pending" || known?.state === "sending") return;
+    if (known) {
+      await rm(file, { force: true });
+      return;
+    }
+    await db.write(
+      ...delivery.add({
+        place,
+        chatId,
+        inbox: null,
+        purpose: "handshake",
+        target: { chatId, reply: {}, receivedAt: clock.now(), handshake: file },
+        contents: [{ kind: "text", text: TEXT }],
+        key,
+      }),
+    );
+    delivery.wake(place, chatId);
+  };
+
+  /** Takes up what lies there. Never rejects. */
+  return async (place: ChannelPlace, agent: AgentConfig): Promise<void> => {
+    try {
+      await oneByOne(async () => {
+        for (const handshake of await list(place, agent)) await confirm(place, handshake);
+      });
+    } catch (error) {
+      log.warn({ err: error, agent: agent.id, channel: place.channel }, "approved senders could not be told");
+    }
+  };
+}
+
+/** A UUID made of a name, for an idempotency key that a restart finds again. */
+function uuidOf(name: string): string {
+  const hex = createHash("sha256").update(name).digest("hex");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join("-");
+}

@@ -1,0 +1,125 @@
+import type { ChannelState } from "@agent-gateway/contract";
+import type { AgentConfig } from "../config/index.ts";
+import type { Database } from "../db/index.ts";
+import type { Clock } from "../lib/clock.ts";
+import { deviceAccounts, isEnabled, placeKey } from "./place.ts";
+import type { ConnectionState } from "./supervisor.ts";
+import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from "./types.ts";
+
+/** A provider that calls the gateway has no connection to keep; one valid call proves its way for so long. */
+export const WEBHOOK_PROOF_MS = 24 * 3_600_000;
+const SAVE_EVERY_MS = 60_000;
+
+type Facts = Pick<ChannelState, "connected" | "lastInboundAt" | "lastOutboundAt" | "lastError">;
+
+/** What each channel last proved. */
+export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
+  const inbound = new Map<string, number>();
+  const outbound = new Map<string, { at: number | null; error: string | null }>();
+  const saved = new Map<string, number>();
+
+  const latest = (table: "inbox" | "outbox", { agentId, channel, account }: ChannelPlace): number | null => {
+    // The newest rows of the channel are looked at, which is what the index gives without reading them all.
+    const column = table === "inbox" ? "received_at" : "settled_at";
+    const sent = table === "inbox" ? "" : "AND state = 'sent'";
+    const rows = db.all<{ at: number }>(
+      `SELECT ${column} AS at FROM channel_${table}
+       WHERE agent_id = ? AND channel = ? AND account = ? ${sent} ORDER BY id DESC LIMIT 1`,
+      [agentId, channel, account],
+    );
+    return rows[0]?.at ?? null;
+  };
+
+  const facts = (place: ChannelPlace, state: ConnectionState | undefined): Facts => {
+    const key = placeKey(place);
+    if (!inbound.has(key)) inbound.set(key, latest("inbox", place) ?? 0);
+    if (!outbound.has(key)) outbound.set(key, { at: latest("outbox", place), error: null });
+    const out = outbound.get(key)!;
+    return {
+      connected: state?.connected === true && (state.until === null || clock.now() < state.until),
+      lastInboundAt: inbound.get(key) || null,
+      lastOutboundAt: out.at,
+      lastError: state?.lastError ?? out.error,
+    };
+  };
+
+  const newest = (values: ReadonlyArray<number | null>) => {
+    const times = values.filter((value) => value !== null);
+    return times.length > 0 ? Math.max(...times) : null;
+  };
+
+  const ofChannel = (
+    agent: AgentConfig,
+    channel: ChannelName,
+    stateOf: (place: ChannelPlace) => ConnectionState | undefined,
+  ) => {
+    const placeOf = (account: string): ChannelPlace => ({ agentId: agent.id, channel, account });
+    if (channel !== "devicechat") return facts(placeOf(""), stateOf(placeOf("")));
+    const accounts = deviceAccounts(agent).map((id) => ({ id, ...facts(placeOf(id), stateOf(placeOf(id))) }));
+    return {
+      connected: accounts.some(({ connected }) => connected),
+      lastInboundAt: newest(accounts.map(({ lastInboundAt }) => lastInboundAt)),
+      lastOutboundAt: newest(accounts.map(({ lastOutboundAt }) => lastOutboundAt)),
+      lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+      accounts: accounts.map((account) => ({ ...account, queued: 0 })),
+    };
+  };
+
+  return {
+    onInbound(place: ChannelPlace) {
+      inbound.set(placeKey(place), clock.now());
+    },
+    onOutcome(place: ChannelPlace, outcome: SendOutcome) {
+      const before = outbound.get(placeKey(place)) ?? { at: latest("outbox", place), error: null };
+      outbound.set(
+        placeKey(place),
+        outcome.status === "sent"
+          ? { at: clock.now(), error: null }
+          : { ...before, error: outcome.status === "markup" ? before.error : outcome.reason },
+      );
+    },
+    /** A valid call of the provider; kept across restarts, once a minute at most. */
+    prove(place: ChannelPlace, state: ConnectionState) {
+      const now = clock.now();
+      state.connected = true;
+      state.lastAliveAt = now;
+      state.until = now + WEBHOOK_PROOF_MS;
+      state.lastError = null;
+      const key = placeKey(place);
+      if (now - (saved.get(key) ?? 0) < SAVE_EVERY_MS) return;
+      saved.set(key, now);
+      db.write({
+        sql: `INSERT INTO channel_positions (agent_id, channel, account, value) VALUES (?, ?, ?, ?)
+              ON CONFLICT (agent_id, channel, account) DO UPDATE SET value = excluded.value`,
+        params: [place.agentId, place.channel, place.account, String(now)],
+      }).catch(() => saved.delete(key));
+    },
+    /** Account over which the latest message of a chat came in. */
+    lastInboundAccount(agentId: string, channel: ChannelName, chatId: string): string | undefined {
+      return db.all<{ account: string }>(
+        `SELECT account FROM channel_inbox WHERE agent_id = ? AND channel = ? AND chat_id = ?
+         ORDER BY id DESC LIMIT 1`,
+        [agentId, channel, chatId],
+      )[0]?.account;
+    },
+    /** Each place by itself. */
+    reports: (
+      places: readonly ChannelPlace[],
+      stateOf: (place: ChannelPlace) => ConnectionState | undefined,
+      queued: (channel: ChannelName) => number,
+    ) =>
+      places.map((place) => ({ ...place, ...facts(place, stateOf(place)), queued: queued(place.channel) })),
+    list(
+      agent: AgentConfig,
+      stateOf: (place: ChannelPlace) => ConnectionState | undefined,
+      queued: (channel: ChannelName) => number,
+    ): ChannelState[] {
+      return CHANNELS.map((channel) => ({
+        channel,
+        enabled: isEnabled(agent, channel),
+        ...ofChannel(agent, channel, stateOf),
+        queued: queued(channel),
+      }));
+    },
+  };
+}

@@ -1,0 +1,211 @@
+import type { ChannelState } from "@agent-gateway/contract";
+import type { AgentConfig } from "../config/index.ts";
+import type { Database } from "../db/index.ts";
+import { type Clock, sleep } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { type Adapters, createAdapters } from "./adapters.ts";
+import { createDelivery } from "./delivery/index.ts";
+import { createHandshakes, type Handshake } from "./handshakes.ts";
+import { createHealth } from "./health.ts";
+import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
+import { createIntake, type IntakeDeps } from "./intake/index.ts";
+import { loadChannel } from "./load.ts";
+import { deviceAccounts, placesOf } from "./place.ts";
+import { splitFor } from "./render/index.ts";
+import type { ChannelStep } from "./steps.ts";
+import { createTrace } from "./trace.ts";
+import type { AccessPort, ChannelName, ChannelPlace, Content, SendOutcome, Target } from "./types.ts";
+
+export { createAccess } from "./access/index.ts";
+export { imageFile } from "./attachment.ts";
+export { checkToken } from "./load.ts";
+export { deviceAccounts } from "./place.ts";
+export type { ChannelStep } from "./steps.ts";
+export * from "./types.ts";
+export { WEBHOOKS } from "./webhooks.ts";
+
+/** What the rooms of channels need of the access rules. */
+export interface ChannelAccess extends AccessPort {
+  handshakes(place: ChannelPlace, agent: AgentConfig): Promise<readonly Handshake[]>;
+  onApproved(listener: (place: ChannelPlace) => void): () => void;
+  /** Non-secret policy of a place, for the agent's record. */
+  policyOf(place: ChannelPlace, agent: AgentConfig): Promise<object>;
+  /** Why nobody is let in, where that is so. */
+  problem(place: ChannelPlace, agent: AgentConfig): Promise<string | undefined>;
+}
+
+export interface ChannelsDeps
+  extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "commands" | "attachment"> {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  agents(): readonly AgentConfig[];
+  publicUrl(): string | undefined;
+  publicLink(agentId: string, path: string): Promise<string | undefined>;
+  media: InboundMediaPort;
+  access: ChannelAccess;
+  step(label: ChannelStep): void;
+  /** What is counted for monitoring. */
+  counters: {
+    received(place: ChannelPlace): void;
+    denied(place: ChannelPlace): void;
+    delivered(place: ChannelPlace, state: string): void;
+    reconnected(place: ChannelPlace): void;
+  };
+}
+
+const SWEEP_MS = 3_600_000;
+/** Connections get so long to say goodbye when the gateway stops. */
+const CLOSE_GRACE_MS = 1_500;
+const DAY_MS = 86_400_000;
+/** Providers repeat events for hours at most; the rows of answered messages are kept longer, for their trace. */
+const KEEP_MS = 30 * DAY_MS;
+const KEEP_DENIED_MS = 3 * DAY_MS;
+
+/** Everything between the providers of chat channels and the sessions of the core. */
+export function createChannels(deps: ChannelsDeps) {
+  const { db, clock, access } = deps;
+  const log = deps.log;
+  const agent = (id: string) => deps.agents().find((entry) => entry.id === id);
+  const adapter: Adapters["get"] = (place) => adapters.get(place);
+  const health = createHealth({ db, clock });
+  const inboundMedia = createInboundMedia({ media: deps.media, clock, log });
+  const delivery = createDelivery({
+    db,
+    clock,
+    log,
+    adapter,
+    step: deps.step,
+    onOutcome(place, outcome) {
+      health.onOutcome(place, outcome);
+      deps.counters.delivered(place, outcome.status);
+    },
+  });
+  const intake = createIntake({
+    ...deps,
+    agent,
+    adapter,
+    delivery,
+    split: splitFor,
+    async fetchMedia(own, place, config, message, signal) {
+      const { files, notes } = await inboundMedia.fetch(own ?? {}, place, config, message, signal);
+      return inboundMedia.describe(files, notes);
+    },
+    onInbound: health.onInbound,
+    onStored: deps.counters.received,
+    onDenied: deps.counters.denied,
+  });
+  const handshakes = createHandshakes({ db, clock, log, delivery, list: access.handshakes });
+  const adapters = createAdapters({
+    db,
+    clock,
+    log,
+    agents: deps.agents,
+    publicUrl: deps.publicUrl,
+    publicLink: deps.publicLink,
+    commands: deps.commands,
+    load: loadChannel,
+    onReconnect: deps.counters.reconnected,
+    receive: intake.receive,
+    onReady(place, config) {
+      delivery.wakeAll();
+      intake.wakeAll();
+      void handshakes(place, config);
+    },
+  });
+  access.onApproved((place) => {
+    const config = agent(place.agentId);
+    if (config && adapter(place)) void handshakes(place, config);
+  });
+
+  const queued = (agentId: string) => (name: ChannelName) =>
+    intake.queued(agentId, name) + delivery.queued(agentId, name);
+  /** State of an agent's channels. */
+  const list = async (agentId: string): Promise<ChannelState[]> => {
+    const config = agent(agentId);
+    if (!config) return [];
+    const states = health.list(config, adapters.state, queued(agentId));
+    return Promise.all(
+      states.map(async (state) => {
+        const problem = await access.problem({ agentId, channel: state.channel, account: "" }, config);
+        return problem === undefined ? state : { ...state, lastError: problem };
+      }),
+    );
+  };
+
+  const sweep = () =>
+    db
+      .write(
+        ...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
+        delivery.forget(clock.now() - KEEP_MS),
+      )
+      .catch((error) => log.warn({ err: error }, "old channel messages could not be forgotten"));
+  let stopSweeping = () => {};
+
+  return {
+    receive: intake.receive,
+    cutOff: intake.cutOff,
+    receipt: delivery.receipt,
+    trace: createTrace({ db }),
+    /** A provider's signature was valid: its way to the gateway is open. */
+    proven(place: ChannelPlace) {
+      const state = adapters.state(place);
+      if (state) health.prove(place, state);
+    },
+    adapter,
+    /** The adapter of an account that may not be configured yet, made and supervised from now on. */
+    requireAdapter: adapters.require,
+    dropAdapter: adapters.drop,
+
+    /** Sends at once and tells what became of it; never tried again. */
+    sendNow: (place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome> =>
+      delivery.now({ place, chatId: target.chatId, inbox: null, purpose: "direct", target, content }),
+    /** Account over which the latest message of a chat came in. */
+    lastInboundAccount: health.lastInboundAccount,
+
+    list,
+    /** State and policy of each channel, for the agent's record. */
+    async view(agentId: string) {
+      const config = agent(agentId);
+      if (!config) return {};
+      const entries = (await list(agentId)).map(async ({ channel, enabled, connected }) => {
+        const account = channel === "devicechat" ? deviceAccounts(config)[0]! : "";
+        const policy = await access.policyOf({ agentId, channel, account }, config);
+        return [channel, { enabled, connected, ...policy }] as const;
+      });
+      return Object.fromEntries(await Promise.all(entries));
+    },
+    /** Every connection of an enabled channel, for monitoring. */
+    reports: () =>
+      deps.agents().flatMap((config) => health.reports(placesOf(config), adapters.state, queued(config.id))),
+
+    /** Before anything else of the gateway takes a message: what a crash left is decided. */
+    async recover() {
+      await delivery.recover();
+      await intake.recover();
+    },
+    /** Connects what is configured. */
+    async start() {
+      stopSweeping = clock.every(SWEEP_MS, () => void sweep());
+      await adapters.reconfigure();
+    },
+    /** Follows a changed configuration. */
+    async reconfigure() {
+      await adapters.reconfigure();
+      delivery.wakeAll();
+      intake.wakeAll();
+    },
+    /** Takes nothing more; turns that run are not touched. */
+    stopIntake() {
+      stopSweeping();
+      intake.stop();
+    },
+    /** After the turns have ended: their replies may still go out for a moment, then every connection ends. */
+    async close() {
+      await intake.idle();
+      await delivery.close();
+      await Promise.race([adapters.close(), sleep(clock, CLOSE_GRACE_MS)]);
+    },
+  };
+}
+export type Channels = ReturnType<typeof createChannels>;

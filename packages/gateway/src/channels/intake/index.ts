@@ -1,0 +1,289 @@
+import { GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig } from "../../config/index.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
+import { placeOf, storedChatId } from "../place.ts";
+import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
+import { describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
+import { createGate } from "./gate.ts";
+import type { IntakeDeps } from "./ports.ts";
+import { targetOf } from "./reply.ts";
+import { createInboxStore, type InboxRow } from "./store.ts";
+import { createTurnRunner, type Taken } from "./turn.ts";
+
+export type { FetchedMedia, IntakeDeps, SessionsPort } from "./ports.ts";
+
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 60_000;
+/** A message that fails for a reason of its own is given up after so many tries; a full disk is no such reason. */
+const MAX_TRIES = 8;
+/** Messages that one turn may join. */
+const MAX_JOINED = 50;
+
+/** Takes messages in: stored first, then one turn after another in each chat, many chats at once. */
+export function createIntake(deps: IntakeDeps) {
+  const { db, clock, log, access, delivery } = deps;
+  const store = createInboxStore(db);
+  const stopped = new AbortController();
+  const turns = createTurnRunner(deps, store, stopped.signal);
+  const gate = createGate((agentId) => deps.agent(agentId)?.session.maxConcurrent ?? 1);
+  const workers = new Map<string, Promise<void>>();
+  const commandsUnderWay = new Set<number>();
+
+  const finish = (
+    rows: readonly InboxRow[],
+    message: InboundMessage,
+    content: Content | undefined,
+    options: { state: "done" | "denied"; note?: string },
+  ) => {
+    const last = rows.at(-1)!;
+    const place = placeOf(last);
+    return db
+      .write(
+        ...(content
+          ? delivery.add({
+              place,
+              chatId: last.chat_id,
+              inbox: last.id,
+              purpose: options.state === "denied" ? "knock" : "notice",
+              target: targetOf(message, last.received_at),
+              contents: [content],
+            })
+          : []),
+        store.settle(
+          rows.map(({ id }) => id),
+          options.state,
+          clock.now(),
+          options.note ?? null,
+        ),
+      )
+      .then(() => delivery.wake(place, last.chat_id));
+  };
+  const say = (text: string): Content => ({ kind: "text", text });
+
+  const runCommand = async (agent: AgentConfig, { row, message }: Taken): Promise<void> => {
+    if (isHelp(message.text)) {
+      return finish([row], message, say(helpText(deps.commands)), { state: "done", note: "help" });
+    }
+    try {
+      const command = deps.parseCommand(message.text)!;
+      const chatId = storedChatId(row.channel, row.chat_id);
+      const result = await deps.runCommand(agent, chatId, command);
+      const { text, buttons } = describeResult(command.name, result);
+      await finish(
+        [row],
+        message,
+        { kind: "text", text, ...(buttons && { buttons }) },
+        { state: "done", note: command.name },
+      );
+    } catch (error) {
+      const refusal = refusalText(error);
+      if (refusal === undefined) throw error;
+      await finish([row], message, say(refusal), { state: "done", note: "refused command" });
+    }
+  };
+
+  const isCommand = (text: string): boolean => {
+    if (isHelp(text)) return true;
+    try {
+      return deps.parseCommand(text) !== undefined;
+    } catch {
+      return true;
+    }
+  };
+
+  /** One message, or several that are joined, to its end. Throws when it cannot be handled now. */
+  const handle = async (agent: AgentConfig, taken: readonly Taken[]): Promise<void> => {
+    const { row, message } = taken.at(-1)!;
+    const place = placeOf(row);
+    const rows = taken.map((one) => one.row);
+    const decision = await access.decide(place, agent, message);
+    if (decision !== "allow") deps.onDenied(place);
+    if (decision === "ignore") return finish(rows, message, undefined, { state: "denied", note: "ignored" });
+    if (decision === "knock") {
+      const text = await access.knock(place, agent, message);
+      return finish(rows, message, text === undefined ? undefined : say(text), { state: "denied" });
+    }
+    await access.admit(place, agent, message);
+    deps.adapter(place)?.markRead?.(targetOf(message, row.received_at));
+    if (isCommand(message.text)) return runCommand(agent, taken.at(-1)!);
+    const named = await withName(deps, place, message);
+    await gate(row.agent_id, async () => {
+      if (!stopped.signal.aborted) await turns.run(agent, [...taken.slice(0, -1), { row, message: named }]);
+    });
+  };
+
+  /** What can be handled now: the oldest message of the chat, with those that the channel joins to it. */
+  const take = async (agentId: string, channel: string, chatId: string): Promise<Taken[]> => {
+    const rows = store.waiting(agentId, channel, chatId, MAX_JOINED);
+    const taken = rows.map((row) => ({ row, message: JSON.parse(row.message!) as InboundMessage }));
+    const first = taken[0];
+    if (!first) return [];
+    const joinMs = deps.agent(agentId)?.[first.row.channel as ChannelPlace["channel"]]?.coalesceMs ?? 0;
+    if (joinMs === 0 || isCommand(first.message.text)) return [first];
+    const other = taken.findIndex(
+      ({ row, message }) =>
+        row.sender_id !== first.row.sender_id || row.account !== first.row.account || isCommand(message.text),
+    );
+    const own = other === -1 ? taken : taken.slice(0, other);
+    const wait = own.at(-1)!.row.received_at + joinMs - clock.now();
+    if (other !== -1 || own.length === MAX_JOINED || wait <= 0) return own;
+    await sleep(clock, wait, stopped.signal);
+    return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
+  };
+
+  /** True while a chat can be worked on: its agent is loaded and the channel is on. */
+  const open = (row: InboxRow) =>
+    deps.agent(row.agent_id) !== undefined && deps.adapter(placeOf(row)) !== undefined;
+
+  /** Waits after a failure; true when the message should be given up. */
+  const failed = async (error: unknown, taken: readonly Taken[], tries: number): Promise<boolean> => {
+    const { row } = taken.at(-1)!;
+    const busy =
+      error instanceof GatewayError && (error.code === "SESSION_BUSY" || error.code === "CAPACITY");
+    if (busy) {
+      const latest = deps.sessions.latest(row.agent_id, storedChatId(row.channel, row.chat_id));
+      const turn = error.code === "SESSION_BUSY" && latest ? deps.sessions.running(latest.uuid) : undefined;
+      await Promise.race([turn?.done, sleep(clock, turn ? RETRY_MAX_MS : RETRY_FIRST_MS, stopped.signal)]);
+      return false;
+    }
+    log.error(
+      { err: error, agent: row.agent_id, channel: row.channel, row: row.id },
+      "a message could not be handled",
+    );
+    const healthy = await db.write(store.touch(row.id)).then(
+      () => true,
+      () => false,
+    );
+    if (healthy && tries >= MAX_TRIES) return true;
+    await sleep(clock, Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** tries), stopped.signal);
+    return false;
+  };
+
+  const giveUp = (error: unknown, taken: readonly Taken[]) => {
+    const text = refusalText(error) ?? "Your message could not be handled. Please try again later.";
+    return finish(
+      taken.map(({ row }) => row),
+      taken.at(-1)!.message,
+      say(text),
+      { state: "done", note: "given up" },
+    );
+  };
+
+  const attemptUntilDone = async (taken: readonly Taken[]): Promise<void> => {
+    for (let tries = 1; !stopped.signal.aborted; tries++) {
+      const agent = deps.agent(taken[0]!.row.agent_id);
+      if (!agent) return;
+      try {
+        await handle(agent, taken);
+        return;
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        const refused = error instanceof GatewayError && error.status === 400;
+        if (refused || (await failed(error, taken, tries))) {
+          await giveUp(error, taken).catch((cause) =>
+            log.error({ err: cause }, "giving up a message failed"),
+          );
+          return;
+        }
+      }
+    }
+  };
+
+  const work = async (key: string, agentId: string, channel: string, chatId: string): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      const taken = await take(agentId, channel, chatId);
+      // Synchronous from this look to the worker's end, or a wake-up would be lost.
+      if (taken.length === 0 || !open(taken[0]!.row)) {
+        if (store.waiting(agentId, channel, chatId, 1).length === 0 || taken.length > 0) break;
+        continue;
+      }
+      await attemptUntilDone(taken);
+    }
+    workers.delete(key);
+  };
+
+  const wake = (agentId: string, channel: string, chatId: string) => {
+    const key = `${agentId}/${channel}/${chatId}`;
+    if (workers.has(key) || stopped.signal.aborted) return;
+    workers.set(key, Promise.resolve());
+    workers.set(key, work(key, agentId, channel, chatId));
+  };
+
+  const runCommandRow = (row: InboxRow) => {
+    if (commandsUnderWay.has(row.id) || row.message === null || !open(row)) return;
+    commandsUnderWay.add(row.id);
+    void attemptUntilDone([{ row, message: JSON.parse(row.message) as InboundMessage }]).finally(() =>
+      commandsUnderWay.delete(row.id),
+    );
+  };
+
+  const wakeAll = () => {
+    for (const row of store.openCommands()) runCommandRow(row);
+    for (const { agent_id, channel, chat_id } of store.openChats()) wake(agent_id, channel, chat_id);
+  };
+
+  return {
+    /**
+     * Stores messages; resolves when they are on disk. Known ones, and those that the rules drop unseen, are left out.
+     * @throws {GatewayError} `AGENT_NOT_FOUND`; an `Error` when they could not be stored
+     */
+    async receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void> {
+      const agent = deps.agent(place.agentId);
+      if (!agent) throw new GatewayError("AGENT_NOT_FOUND");
+      const wanted: InboundMessage[] = [];
+      for (const message of messages) {
+        if ((await access.decide(place, agent, message)) !== "ignore") wanted.push(message);
+      }
+      if (messages.length > 0) deps.onInbound(place);
+      if (wanted.length === 0) return;
+      deps.step("before-inbox-row");
+      const now = clock.now();
+      const results = await db.write(
+        ...wanted.map((message) =>
+          store.add(place, message, isUrgent(message.text) ? "command" : "waiting", now),
+        ),
+      );
+      deps.step("after-inbox-row");
+      for (const [index, message] of wanted.entries()) {
+        const { changes, lastInsertRowid } = results[index]!;
+        if (changes === 0) continue;
+        deps.onStored(place);
+        if (!isUrgent(message.text)) wake(place.agentId, place.channel, message.chatId);
+        else runCommandRow(store.byId(Number(lastInsertRowid))!);
+      }
+    },
+    /** Takes up everything that waits: at the start, and when a channel came on. */
+    wakeAll,
+    cutOff: turns.cutOff,
+    /** After sessions have closed what a crash cut off. */
+    recover: () => db.write(store.putBackAll()),
+    forget: store.forget,
+    queued: store.queued,
+    /** Takes up nothing more; what runs ends with its turn. */
+    stop() {
+      stopped.abort();
+    },
+    /** Resolves when every chat's worker has ended. */
+    async idle(): Promise<void> {
+      await Promise.all(workers.values());
+    },
+  };
+}
+export type Intake = ReturnType<typeof createIntake>;
+
+const NAME_MS = 1_500;
+
+/** The message with its sender's name, where the provider has to be asked for it and answers soon. */
+async function withName(
+  deps: { adapter: IntakeDeps["adapter"]; clock: Clock },
+  place: ChannelPlace,
+  message: InboundMessage,
+): Promise<InboundMessage> {
+  if (message.senderName !== undefined) return message;
+  const asked = deps
+    .adapter(place)
+    ?.nameOf?.(message)
+    .catch(() => undefined);
+  const name = await Promise.race([asked, sleep(deps.clock, asked ? NAME_MS : 0)]);
+  return name ? { ...message, senderName: name } : message;
+}

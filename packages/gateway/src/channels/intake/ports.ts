@@ -1,0 +1,85 @@
+import type { AgentConfig } from "../../config/index.ts";
+import type { Database, Statement } from "../../db/index.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Delivery } from "../delivery/index.ts";
+import type { ChannelStep } from "../steps.ts";
+import type { AccessPort, ChannelAdapter, ChannelPlace, Content, InboundMessage } from "../types.ts";
+import type { Command } from "./commands.ts";
+
+/** Files of a message, fetched: what the agent is told of them and gets. */
+export interface FetchedMedia {
+  meta: Readonly<Record<string, string>>;
+  /** Sentences on what could not be had; empty when all went well. */
+  text: string;
+  /** Media paths of what agents can read. */
+  mediaFiles: readonly string[];
+}
+
+/** How a turn of the core ended, as far as channels care. */
+export interface EndedTurn {
+  status: "done" | "interrupted" | "failed" | "timeout";
+  text: string;
+  error?: string;
+  attachments: ReadonlyArray<{ url: string }>;
+  files: ReadonlyArray<{ path: string; name: string; mime: string }>;
+  stored: boolean;
+}
+export interface TurnEnd {
+  result: EndedTurn;
+  reason: "stop" | "timeout" | "shutdown" | undefined;
+  produced: boolean;
+}
+
+/** What intake needs of the sessions room. */
+export interface SessionsPort {
+  find(agentId: string, chatId: string, sessionId: string): { uuid: string } | undefined;
+  latest(agentId: string, chatId: string): { uuid: string } | undefined;
+  running(sessionId: string): { done: Promise<unknown> } | undefined;
+  send(incoming: {
+    agent: AgentConfig;
+    requestId: string;
+    chatId: string;
+    sessionId?: string | undefined;
+    text: string;
+    told: string;
+    mediaFiles: readonly string[];
+    senderName?: string | undefined;
+    softMs: number;
+    kind: "channel";
+    again?: number | undefined;
+    also: (sessionId: string) => readonly Statement[];
+    closing: (end: TurnEnd) => readonly Statement[];
+  }): Promise<{ done: Promise<EndedTurn>; log: { readonly text: string } }>;
+}
+
+export interface IntakeDeps {
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  agent(agentId: string): AgentConfig | undefined;
+  adapter(place: ChannelPlace): ChannelAdapter | undefined;
+  access: AccessPort;
+  delivery: Delivery;
+  sessions: SessionsPort;
+  /** Throws `UNKNOWN_COMMAND`. */
+  parseCommand(text: string): Command | undefined;
+  runCommand(agent: AgentConfig, chatId: string, command: Command): Promise<Record<string, unknown>>;
+  commands: readonly { name: string; description: string }[];
+  fetchMedia(
+    adapter: ChannelAdapter | undefined,
+    place: ChannelPlace,
+    agent: AgentConfig,
+    message: InboundMessage,
+    signal: AbortSignal,
+  ): Promise<FetchedMedia>;
+  /** Parts that the channel's limit allows, in order. */
+  split(channel: ChannelPlace["channel"], markdown: string): string[];
+  /** File behind an attachment of a reply. */
+  attachment(agentId: string, url: string): Extract<Content, { kind: "file" }>;
+  /** Told when messages came in, when they were stored, and when the rules kept one from the agent. */
+  onInbound(place: ChannelPlace): void;
+  onStored(place: ChannelPlace): void;
+  onDenied(place: ChannelPlace): void;
+  step(label: ChannelStep): void;
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import type { AgentConfig } from "../../config/index.ts";
+import type { Statement } from "../../db/index.ts";
+import { sleep } from "../../lib/clock.ts";
+import { placeOf, storedChatId } from "../place.ts";
+import type { InboundMessage } from "../types.ts";
+import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
+import { showProgress } from "./progress.ts";
+import { channelPrompt } from "./prompt.ts";
+import { CUT_OFF, replyContents, replyText, targetOf } from "./reply.ts";
+import type { InboxRow, InboxStore } from "./store.ts";
+
+/** A turn is interrupted after this and `gateway.turns.hardCapMs` more, like one that came over HTTP. */
+const SOFT_MS = 60_000;
+const STORE_RETRY_MS = 1_000;
+
+/** A message with its row. */
+export interface Taken {
+  row: InboxRow;
+  message: InboundMessage;
+}
+
+/** Runs the turn of one or more messages of a chat, and puts the reply into the outbox with its end. */
+export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: AbortSignal) {
+  const { db, clock, delivery, log } = deps;
+
+  /** Statements that answer a turn's messages and settle them. */
+  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Statement[] => {
+    const ids = rows.map(({ id }) => id);
+    // Nothing came from the agent and nobody asked it to stop: the next start runs the turn as if it were new.
+    if (end.reason === "shutdown" && !end.produced) return [store.putBack(ids)];
+    const last = rows.at(-1)!;
+    const place = placeOf(last);
+    const contents = replyContents(deps, place, replyText(end), end.result);
+    return [
+      delivery.dropProgress(last.id),
+      ...delivery.add({
+        place,
+        chatId: last.chat_id,
+        inbox: last.id,
+        purpose: "reply",
+        target: { ...targetOf(message, last.received_at), replaces: true },
+        contents,
+      }),
+      store.settle(ids, "done", clock.now(), contents.length === 0 ? "The agent said nothing." : null),
+    ];
+  };
+
+  const run = async (agent: AgentConfig, taken: readonly Taken[]): Promise<void> => {
+    const { row, message } = taken.at(-1)!;
+    const rows = taken.map((one) => one.row);
+    const place = placeOf(row);
+    const chatId = storedChatId(row.channel, row.chat_id);
+    const adapter = deps.adapter(place);
+    const target = targetOf(message, row.received_at);
+    const endWorking = adapter?.working?.(target);
+    const media = await Promise.all(
+      taken.map((one) => deps.fetchMedia(adapter, place, agent, one.message, stopped)),
+    );
+    // A turn that a crash put back belongs to the session that has its message.
+    const before = row.session === null ? undefined : deps.sessions.find(agent.id, chatId, row.session);
+    const session = before ?? deps.sessions.latest(agent.id, chatId);
+    const requestId = randomUUID();
+    let endProgress: () => void = () => {};
+    try {
+      const turn = await deps.sessions.send({
+        agent,
+        requestId,
+        chatId,
+        sessionId: session?.uuid,
+        text: taken.map(({ message: one }, index) => wholeText(one, media[index]!)).join("\n"),
+        told: taken
+          .map(({ message: one }, index) =>
+            channelPrompt(place, one, wholeText(one, media[index]!), media[index]!.meta),
+          )
+          .join("\n"),
+        mediaFiles: media.flatMap(({ mediaFiles }) => mediaFiles),
+        senderName: message.senderName,
+        softMs: SOFT_MS,
+        kind: "channel",
+        ...(before && row.user_message !== null && { again: row.user_message }),
+        also: (sessionId) => [
+          store.startTurn(
+            rows.map(({ id }) => id),
+            requestId,
+            sessionId,
+            clock.now(),
+          ),
+        ],
+        closing: (end) => answer(rows, message, end),
+      });
+      endProgress = showProgress(deps, { place, row, target, adapter }, () => turn.log.text);
+      const result = await turn.done;
+      if (!result.stored)
+        await storeLater(() => answer(rows, message, { result, reason: undefined, produced: true }));
+    } finally {
+      endProgress();
+      endWorking?.();
+    }
+    delivery.wake(place, row.chat_id);
+  };
+
+  /** The reply could not be stored with the end of its turn (a full disk); it is as soon as that is possible. */
+  const storeLater = async (statements: () => Statement[]): Promise<void> => {
+    while (!stopped.aborted) {
+      try {
+        await db.write(...statements());
+        return;
+      } catch (error) {
+        log.error({ err: error }, "a reply could not be stored; trying again");
+        await sleep(clock, STORE_RETRY_MS, stopped);
+      }
+    }
+  };
+
+  return {
+    run,
+    /** Statements for a turn that a crash cut off: it runs again, or what it said goes out. */
+    cutOff({
+      requestId,
+      text,
+      produced,
+    }: {
+      requestId: string;
+      text: string;
+      produced: boolean;
+    }): Statement[] {
+      const rows = store.byRequest(requestId);
+      const last = rows.at(-1);
+      if (!last?.message) return [];
+      if (!produced) return [store.putBack(rows.map(({ id }) => id))];
+      const message = JSON.parse(last.message) as InboundMessage;
+      const place = placeOf(last);
+      return [
+        delivery.dropProgress(last.id),
+        ...delivery.add({
+          place,
+          chatId: last.chat_id,
+          inbox: last.id,
+          purpose: "reply",
+          target: { ...targetOf(message, last.received_at), replaces: true },
+          contents: replyContents(deps, place, `${text.trim()}\n\n${CUT_OFF}`.trim()),
+        }),
+        store.settle(
+          rows.map(({ id }) => id),
+          "done",
+          clock.now(),
+          "The turn was cut off by a crash.",
+        ),
+      ];
+    },
+  };
+}
+
+/** A message's text with what is to be said of its files; a file alone is named. */
+function wholeText(message: InboundMessage, media: FetchedMedia): string {
+  const text = [message.text, media.text].filter((part) => part !== "").join("\n");
+  return text === "" ? (message.media ?? []).map(({ name, kind }) => `[${name ?? kind}]`).join(" ") : text;
+}

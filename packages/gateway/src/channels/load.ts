@@ -1,0 +1,51 @@
+import type { AgentConfig } from "../config/index.ts";
+import type { AdapterFactory, ChannelName } from "./types.ts";
+
+/** Loads a channel's code, with its provider's library: none is in memory before an agent has the channel. */
+export async function loadChannel(channel: ChannelName): Promise<AdapterFactory> {
+  switch (channel) {
+    case "botchat":
+      return (await import("./botchat/index.ts")).createAdapter;
+    case "guildchat":
+      return (await import("./guildchat/index.ts")).createAdapter;
+    case "devicechat":
+      return (await import("./devicechat/index.ts")).createAdapter;
+    case "cloudchat":
+      return (await import("./cloudchat/index.ts")).createAdapter;
+    case "sigchat":
+      return (await import("./sigchat/index.ts")).createAdapter;
+    case "teamchat":
+      return (await import("./teamchat/index.ts")).createAdapter;
+    default:
+      return channel satisfies never;
+  }
+}
+
+/** What a provider says of a token; `refused` is a sentence for the user. */
+type TokenVerdict = { ok: true } | { refused: string } | { unreachable: true };
+type CheckedChannel = "botchat" | "guildchat" | "sigchat" | "teamchat";
+
+/** Asks a channel's provider whether the token in `settings`, the channel's block, is good. Never rejects. */
+export async function checkToken<C extends CheckedChannel>(
+  channel: C,
+  settings: NonNullable<AgentConfig[C]>,
+  signal: AbortSignal,
+): Promise<TokenVerdict> {
+  const { botToken = "", apiBaseUrl } = settings as NonNullable<AgentConfig["botchat"]>;
+  switch (channel) {
+    case "botchat":
+      return (await import("./botchat/check.ts")).checkToken({ botToken, apiBaseUrl }, signal);
+    case "guildchat":
+      return (await import("./guildchat/check.ts")).checkToken({ botToken, apiBaseUrl }, signal);
+    case "sigchat":
+      return (await import("./sigchat/check.ts")).checkToken(
+        settings as NonNullable<AgentConfig["sigchat"]>,
+        signal,
+      );
+    default:
+      return (await import("./teamchat/check.ts")).checkToken(
+        settings as NonNullable<AgentConfig["teamchat"]>,
+        signal,
+      );
+  }
+}

@@ -1,0 +1,85 @@
+import type { AgentConfig } from "../config/index.ts";
+import { CHANNELS, type ChannelName, type ChannelPlace } from "./types.ts";
+
+/** Names a place in maps. */
+export const placeKey = ({ agentId, channel, account }: ChannelPlace): string =>
+  `${agentId}/${channel}/${account}`;
+
+/** Where history keeps a chat of a channel. */
+export const storedChatId = (channel: string, chatId: string): string => `${channel}-${chatId}`;
+
+/** The place of a row; its channel was a channel when it was written. */
+export const placeOf = (row: { agent_id: string; channel: string; account: string }): ChannelPlace => ({
+  agentId: row.agent_id,
+  channel: row.channel as ChannelName,
+  account: row.account,
+});
+
+/** What has to be there before a channel can send. */
+function hasCredentials(agent: AgentConfig, channel: ChannelName): boolean {
+  switch (channel) {
+    case "botchat":
+    case "guildchat":
+    case "teamchat":
+      return Boolean(agent[channel]?.botToken);
+    case "devicechat":
+      return agent.devicechat !== undefined;
+    case "cloudchat":
+      return Boolean(agent.cloudchat?.accessToken && agent.cloudchat.phoneNumberId);
+    case "sigchat":
+      return Boolean(agent.sigchat?.channelAccessToken);
+    default:
+      return channel satisfies never;
+  }
+}
+
+/** True when the agent's entry turns the channel on and has what it takes. */
+export const isEnabled = (agent: AgentConfig, channel: ChannelName): boolean =>
+  agent[channel]?.enabled === true && hasCredentials(agent, channel);
+
+/** Accounts of `devicechat`: `default` while none is configured. */
+export function deviceAccounts(agent: AgentConfig): string[] {
+  const ids = (agent.devicechat?.accounts ?? []).map(({ id }) => id);
+  return ids.length > 0 ? ids : ["default"];
+}
+
+/** All places of an agent that should be connected. */
+export function placesOf(agent: AgentConfig): ChannelPlace[] {
+  return CHANNELS.filter((channel) => isEnabled(agent, channel)).flatMap((channel) =>
+    (channel === "devicechat" ? deviceAccounts(agent) : [""]).map((account) => ({
+      agentId: agent.id,
+      channel,
+      account,
+    })),
+  );
+}
+
+/** Fields that decide who may write: a change of these alone leaves the connection as it is. */
+const POLICY = new Set([
+  "dmPolicy",
+  "dmAllowlist",
+  "groupPolicy",
+  "groupAllowlist",
+  "pairing",
+  "requireMention",
+  "label",
+  "coalesceMs",
+  "accounts",
+]);
+
+/** Changes exactly when a place has to be connected anew. */
+export function connectionKey(
+  agent: AgentConfig,
+  place: ChannelPlace,
+  publicUrl: string | undefined,
+): string {
+  const connecting = (fields: object) => Object.entries(fields).filter(([name]) => !POLICY.has(name));
+  const account = agent.devicechat?.accounts.find(({ id }) => id === place.account);
+  const own = place.channel === "devicechat" ? account : undefined;
+  return JSON.stringify([
+    agent.workspace,
+    publicUrl,
+    connecting(agent[place.channel] ?? {}),
+    connecting(own ?? {}),
+  ]);
+}

@@ -1,0 +1,138 @@
+import { type Clock, sleep } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { ChannelAdapter, Connection, InboundMessage } from "./types.ts";
+
+/** What is known of one connection; times are Unix ms. */
+export interface ConnectionState {
+  /** Inbound life was proven within the channel's own interval. */
+  connected: boolean;
+  lastAliveAt: number | null;
+  /** When the proof runs out by itself; null where the supervisor watches over it. */
+  until: number | null;
+  lastError: string | null;
+  /** Connections begun since the start. */
+  attempts: number;
+}
+
+export interface SupervisorDeps {
+  adapter: ChannelAdapter;
+  clock: Clock;
+  log: Logger;
+  state: ConnectionState;
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+  position(): string | undefined;
+  savePosition(value: string): Promise<void>;
+  /** Called before each connection but the first. */
+  onReconnect(): void;
+}
+
+const BACKOFF_FIRST_MS = 1_000;
+const BACKOFF_MAX_MS = 60_000;
+/** A connection that lived so long was a good one: the next failure starts with the shortest pause. */
+const GOOD_AFTER_MS = 60_000;
+const DEFAULT_ALIVE_MS = 90_000;
+/** An adapter that does not let go of its connection in this time is given up with a loud line in the log. */
+const ENDING_MS = 30_000;
+
+/**
+ * Keeps one connection alive: never two at a time, a pause with jitter between them, and none that is silent for
+ * longer than its channel allows. The result ends it, and resolves when the connection is gone.
+ */
+export function supervise(deps: SupervisorDeps): () => Promise<void> {
+  const { adapter, clock, log, state } = deps;
+  const stopped = new AbortController();
+
+  const once = async (): Promise<void> => {
+    const ended = new AbortController();
+    const signal = AbortSignal.any([stopped.signal, ended.signal]);
+    const allowed = adapter.aliveWithinMs ?? DEFAULT_ALIVE_MS;
+    let last = clock.now();
+    let resting = false;
+    let silent = false;
+    const watch = clock.every(Math.max(250, Math.min(5_000, allowed / 4)), () => {
+      if (resting || clock.now() - last <= allowed) return;
+      silent = true;
+      state.connected = false;
+      state.lastError = "Nothing was heard from the provider for too long.";
+      ended.abort();
+    });
+    const connection: Connection = {
+      signal,
+      alive() {
+        if (signal.aborted) return;
+        last = clock.now();
+        resting = false;
+        state.connected = true;
+        state.lastAliveAt = last;
+        state.lastError = null;
+      },
+      rest() {
+        resting = true;
+        state.connected = false;
+      },
+      async receive(messages) {
+        // A message from a connection that was given up is not lost: the provider keeps what was not confirmed.
+        if (signal.aborted) throw new Error("the connection was ended");
+        await deps.receive(messages);
+      },
+      position: deps.position,
+      savePosition: deps.savePosition,
+    };
+    try {
+      await untilGone(adapter.connect!(connection), signal, clock, log);
+      if (!silent && !stopped.signal.aborted) state.lastError ??= "The connection ended.";
+    } catch (error) {
+      if (!silent && !stopped.signal.aborted) {
+        state.lastError = error instanceof Error ? error.message : "The connection broke.";
+      }
+    } finally {
+      watch();
+      state.connected = false;
+    }
+  };
+
+  const run = async () => {
+    let failures = 0;
+    while (!stopped.signal.aborted) {
+      const begun = clock.now();
+      if (state.attempts++ > 0) deps.onReconnect();
+      await once();
+      if (stopped.signal.aborted) return;
+      failures = clock.now() - begun > GOOD_AFTER_MS ? 0 : failures + 1;
+      const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 10));
+      log.warn({ why: state.lastError, failures }, "the connection ended; connecting anew");
+      await sleep(clock, backoff * (0.5 + Math.random() / 2), stopped.signal);
+    }
+  };
+
+  const running = run();
+  return async () => {
+    stopped.abort();
+    await running;
+  };
+}
+
+/** Resolves with the connection; after its signal fired it has a while to end. */
+async function untilGone(
+  connecting: Promise<void>,
+  signal: AbortSignal,
+  clock: Clock,
+  log: Logger,
+): Promise<void> {
+  let cancel = () => {};
+  const overdue = new Promise<void>((resolve) => {
+    const arm = () => {
+      cancel = clock.after(ENDING_MS, () => {
+        log.error({}, "a connection did not end when it was told to");
+        resolve();
+      });
+    };
+    if (signal.aborted) arm();
+    else signal.addEventListener("abort", arm, { once: true });
+  });
+  try {
+    await Promise.race([connecting, overdue]);
+  } finally {
+    cancel();
+  }
+}
