@@ -13,6 +13,7 @@ export * from "./route.ts";
 export { type RouteName, routeList, routes } from "./routes/index.ts";
 export * from "./schemas/agents.ts";
 export * from "./schemas/channel-health.ts";
+export { CHANNEL_IDS } from "./schemas/channel-ids.ts";
 export * from "./schemas/common.ts";
 export * from "./schemas/events.ts";
 export * from "./schemas/history.ts";

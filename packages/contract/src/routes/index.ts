@@ -1,6 +1,7 @@
 import type { RouteDecl } from "../route.ts";
 import * as agents from "./agents.ts";
 import * as channelHealth from "./channel-health.ts";
+import * as channels from "./channels.ts";
 import * as history from "./history.ts";
 import * as media from "./media.ts";
 import * as messages from "./messages.ts";
@@ -16,6 +17,7 @@ export const routes = {
   ...media,
   ...agents,
   ...channelHealth,
+  ...channels,
   ...ops,
   ...webhooks,
 };

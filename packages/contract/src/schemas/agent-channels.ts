@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { CHANNEL_IDS } from "./channel-ids.ts";
 
 /** What Telegram, Discord, LINE and Slack give out as tokens and secrets is one word of ASCII. */
 const secret = z
@@ -18,7 +19,7 @@ const url = z
   .optional()
   .describe("Address of the provider's API, for servers of your own; admin keys only.");
 const flag = (what: string) => z.boolean().nullable().optional().describe(what);
-const ids = (pattern: RegExp, error: string, what: string) =>
+const ids = ({ pattern, error }: { pattern: RegExp; error: string }, what: string) =>
   z.array(z.string().trim().regex(pattern, { error })).max(10_000).nullable().optional().describe(what);
 const choice = <const T extends readonly [string, ...string[]]>(options: T, what: string) =>
   z.enum(options).nullable().optional().describe(what);
@@ -41,16 +42,6 @@ const coalesceMs = z
   .nullable()
   .optional()
   .describe("Messages of one sender that come within this time become one turn.");
-
-/** LINE: https://developers.line.biz/en/reference/messaging-api/#source-user */
-const LINE_USER = /^U[0-9a-fA-F]{32}$/;
-const LINE_GROUP = /^[CR][0-9a-fA-F]{32}$/;
-/** Slack: ids of users begin with U or W, of channels with C or G. */
-const SLACK_USER = /^[UW][A-Z0-9]{2,}$/;
-const SLACK_CHANNEL = /^[CG][A-Z0-9]{2,}$/;
-/** WhatsApp: an international number, or the JID of a user. */
-const DEVICE_USER = /^(?:\+?\d{5,20}|\d{1,30}(?::\d{1,4})?@(?:s\.whatsapp\.net|c\.us|lid))$/;
-const DEVICE_GROUP = /^\d{5,30}(?:-\d{5,20})?@g\.us$/;
 
 /**
  * Fields of channels in the update of an agent: the channel's name and the key of its block, in snake_case. `null`
@@ -78,10 +69,10 @@ export const channelFields = {
     .describe("Account that the fields below are for; the first when unset."),
   devicechat_label: z.string().max(200).nullable().optional().describe("Name of the account for people."),
   devicechat_dm_policy: dmPolicy,
-  devicechat_dm_allowlist: ids(DEVICE_USER, "must be an international number or a user's JID", DM_IDS),
+  devicechat_dm_allowlist: ids(CHANNEL_IDS.devicechat.user, DM_IDS),
   devicechat_pairing: pairing,
   devicechat_group_policy: groupPolicy,
-  devicechat_group_allowlist: ids(DEVICE_GROUP, "must be a full group JID (…@g.us)", GROUP_IDS),
+  devicechat_group_allowlist: ids(CHANNEL_IDS.devicechat.group, GROUP_IDS),
   devicechat_require_mention: flag("Groups: answer only when mentioned."),
   devicechat_send_read_receipts: flag("Marks accepted messages as read."),
   devicechat_reaction_level: choice(
@@ -93,14 +84,10 @@ export const channelFields = {
   sigchat_channel_secret: secret,
   sigchat_channel_access_token: secret,
   sigchat_dm_policy: dmPolicy,
-  sigchat_dm_allowlist: ids(LINE_USER, "must be a user id (U and 32 hex digits)", DM_IDS),
+  sigchat_dm_allowlist: ids(CHANNEL_IDS.sigchat.user, DM_IDS),
   sigchat_pairing: pairing,
   sigchat_group_policy: groupPolicy,
-  sigchat_group_allowlist: ids(
-    LINE_GROUP,
-    "must be a group or room id (C or R and 32 hex digits)",
-    GROUP_IDS,
-  ),
+  sigchat_group_allowlist: ids(CHANNEL_IDS.sigchat.group, GROUP_IDS),
   sigchat_api_base_url: url,
   sigchat_data_api_base_url: url,
   teamchat_enabled: enabled,
@@ -108,10 +95,10 @@ export const channelFields = {
   teamchat_bot_token: secret,
   teamchat_signing_secret: secret,
   teamchat_dm_policy: dmPolicy,
-  teamchat_dm_allowlist: ids(SLACK_USER, "must be a user id (U… or W…), not a name", DM_IDS),
+  teamchat_dm_allowlist: ids(CHANNEL_IDS.teamchat.user, DM_IDS),
   teamchat_pairing: pairing,
   teamchat_group_policy: groupPolicy,
-  teamchat_group_allowlist: ids(SLACK_CHANNEL, "must be a channel id (C… or G…), not a name", GROUP_IDS),
+  teamchat_group_allowlist: ids(CHANNEL_IDS.teamchat.group, GROUP_IDS),
   teamchat_require_mention: flag("Channels: answer only mentions."),
   teamchat_api_base_url: url,
 };

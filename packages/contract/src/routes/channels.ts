@@ -1,0 +1,128 @@
+import type * as z from "zod";
+import { route } from "../route.ts";
+import * as schemas from "../schemas/channels.ts";
+import { agentParams } from "../schemas/common.ts";
+
+const path = (channel: string, rest: string) => `/api/v1/agents/:agentId/${channel}/${rest}`;
+const admin = { auth: "admin", tag: "channels" } as const;
+/** What writes to the access file or the configuration meets a broken one. */
+const WRITES = ["CONFLICT"] as const;
+
+const pending = <R extends z.ZodType>(channel: string, reply: R) =>
+  route({
+    method: "GET",
+    path: path(channel, "pending"),
+    ...admin,
+    summary: `Who waits for approval in ${channel}.`,
+    params: agentParams,
+    responses: { 200: reply },
+  });
+
+const dismiss = (channel: string) =>
+  route({
+    method: "DELETE",
+    path: path(channel, "pending/:senderId"),
+    ...admin,
+    summary: `Forget who waits in ${channel}, by the id of the sender or group; they may ask again.`,
+    params: schemas.senderParams,
+    responses: { 200: schemas.done },
+    errors: WRITES,
+  });
+
+const settle = <B extends z.ZodType>(channel: string, verb: "approve" | "deny", body: B) =>
+  route({
+    method: "POST",
+    path: path(channel, verb),
+    ...admin,
+    summary: `${verb === "approve" ? "Let in" : "Refuse"} who waits under a pairing code in ${channel}.`,
+    params: agentParams,
+    body,
+    responses: { 200: schemas.settledKnock },
+    errors: ["NOT_FOUND", ...WRITES],
+  });
+
+const policy = (channel: string) =>
+  route({
+    method: "PATCH",
+    path: path(channel, "policy"),
+    ...admin,
+    summary: `Change who may write through ${channel}.`,
+    params: agentParams,
+    body: schemas.policyPatch,
+    responses: { 200: schemas.policyReply },
+    errors: WRITES,
+  });
+
+const list = <R extends z.ZodType>(channel: string, rest: string, what: string, reply: R) =>
+  route({
+    method: "GET",
+    path: path(channel, rest),
+    ...admin,
+    summary: `${what} that may write through ${channel}.`,
+    params: agentParams,
+    responses: { 200: reply },
+  });
+
+const revoke = <P extends z.ZodObject<z.ZodRawShape>>(
+  channel: string,
+  rest: string,
+  what: string,
+  params: P,
+) =>
+  route({
+    method: "DELETE",
+    path: path(channel, rest),
+    ...admin,
+    summary: `Take ${what} off the list of ${channel}.`,
+    params,
+    responses: { 200: schemas.done },
+    errors: WRITES,
+  });
+
+export const listBotchatPending = pending("botchat", schemas.botchatPending);
+export const approveBotchat = settle("botchat", "approve", schemas.pairingCode);
+export const denyBotchat = settle("botchat", "deny", schemas.pairingCode);
+export const dismissBotchat = dismiss("botchat");
+export const setBotchatPolicy = policy("botchat");
+export const listBotchatUsers = list("botchat", "allowlist", "Users", schemas.userAllowlist);
+export const revokeBotchatUser = revoke("botchat", "allow/:userId", "a user", schemas.userParams);
+export const listBotchatGroups = list("botchat", "group/allowlist", "Groups", schemas.groupAllowlist);
+export const revokeBotchatGroup = revoke("botchat", "group/allow/:groupId", "a group", schemas.groupParams);
+
+export const listGuildchatPending = pending("guildchat", schemas.guildchatPending);
+export const approveGuildchat = settle("guildchat", "approve", schemas.pairingCode);
+export const denyGuildchat = settle("guildchat", "deny", schemas.pairingCode);
+export const dismissGuildchat = dismiss("guildchat");
+export const setGuildchatPolicy = policy("guildchat");
+export const listGuildchatUsers = list("guildchat", "allowlist", "Users", schemas.userAllowlist);
+export const revokeGuildchatUser = revoke("guildchat", "allow/:userId", "a user", schemas.userParams);
+export const listGuildchatGuilds = list("guildchat", "guild/allowlist", "Guilds", schemas.guildAllowlist);
+export const revokeGuildchatGuild = revoke(
+  "guildchat",
+  "guild/allow/:guildId",
+  "a guild",
+  schemas.guildParams,
+);
+
+export const listDevicechatPending = route({
+  ...pending("devicechat", schemas.pendingSenders),
+  query: schemas.accountQuery,
+});
+export const approveDevicechat = settle("devicechat", "approve", schemas.accountCode);
+export const denyDevicechat = settle("devicechat", "deny", schemas.accountCode);
+export const dismissDevicechat = route({ ...dismiss("devicechat"), query: schemas.accountQuery });
+
+export const listCloudchatPending = pending("cloudchat", schemas.pendingSenders);
+export const approveCloudchat = settle("cloudchat", "approve", schemas.pairingCode);
+export const denyCloudchat = settle("cloudchat", "deny", schemas.pairingCode);
+export const dismissCloudchat = dismiss("cloudchat");
+
+export const listSigchatPending = pending("sigchat", schemas.pendingSenders);
+export const approveSigchat = settle("sigchat", "approve", schemas.pairingCode);
+export const denySigchat = settle("sigchat", "deny", schemas.pairingCode);
+export const dismissSigchat = dismiss("sigchat");
+
+export const listTeamchatPending = pending("teamchat", schemas.pendingSenders);
+export const approveTeamchat = settle("teamchat", "approve", schemas.pairingCode);
+export const denyTeamchat = settle("teamchat", "deny", schemas.pairingCode);
+export const dismissTeamchat = dismiss("teamchat");

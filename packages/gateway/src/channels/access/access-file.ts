@@ -1,0 +1,116 @@
+import { chmod, mkdir, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
+import { parseForEdit, stringifyLike } from "../../config/index.ts";
+import { sweepTemporary, writeFileAtomic } from "../../lib/atomic-file.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { createMutex } from "../../lib/mutex.ts";
+import { type AccessState, freshRaw, migrateRaw, type Raw, readState } from "./access-state.ts";
+import type { FileChannel } from "./policy.ts";
+
+/** The access file of one agent's channel. Read anew whenever somebody has changed it. */
+export interface AccessFile {
+  /** What it says now: the defaults while there is none, undefined while it is broken. */
+  read(): Promise<AccessState | undefined>;
+  /**
+   * Changes it, one change after another; written only when `edit` changed something.
+   * @throws {GatewayError} `CONFLICT` while it is broken; it stays as it is then.
+   */
+  change<T>(edit: (raw: Raw, state: AccessState) => T | Promise<T>): Promise<T>;
+}
+
+/** A file larger than this was not written by hand, nor by the gateway. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** A file that changed less than this before it was read may change again and look the same. */
+const UNSETTLED_MS = 100;
+const STYLE = '{\n  "style": true\n}\n';
+
+interface Seen {
+  signature: string;
+  settled: boolean;
+  text: string | undefined;
+  state: AccessState | undefined;
+}
+
+/** Writes a file of a state folder, which nobody but the owner may look into. */
+export async function writeStateFile(path: string, text: string): Promise<void> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  await writeFileAtomic(path, text, { mode: 0o600, forceMode: true });
+}
+
+function parse(text: string): Raw | undefined {
+  try {
+    const raw: unknown = parseForEdit(text);
+    return typeof raw === "object" && raw !== null && !Array.isArray(raw) ? (raw as Raw) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
+
+export function createAccessFile(
+  path: string,
+  channel: FileChannel,
+  { clock, log }: { clock: Clock; log: Logger },
+): AccessFile {
+  const locked = createMutex();
+  let seen: Seen | undefined;
+  let swept = false;
+
+  async function load(): Promise<Seen> {
+    const now = clock.now();
+    try {
+      const found = await stat(path, { bigint: true });
+      const signature = [found.ino, found.size, found.mtimeNs, found.ctimeNs].join();
+      if (seen?.signature === signature && seen.settled) return seen;
+      const settled = now - Number(found.mtimeNs / 1_000_000n) > UNSETTLED_MS;
+      const text = found.size > MAX_BYTES ? "" : await readFile(path, "utf8");
+      const raw = parse(text);
+      return { signature, settled, text, state: raw && readState(raw, channel) };
+    } catch (error) {
+      if (isMissing(error)) {
+        const state = readState(freshRaw(channel), channel);
+        return { signature: "missing", settled: false, text: undefined, state };
+      }
+      return { signature: "unreadable", settled: false, text: undefined, state: undefined };
+    }
+  }
+
+  async function look(): Promise<Seen> {
+    const next = await load();
+    if (!next.state && (seen === undefined || seen.state)) {
+      log.error({ channel }, "the access file is broken: nobody is let in until it is mended");
+    } else if (next.state && seen && !seen.state) {
+      log.info({ channel }, "the access file can be read again");
+    }
+    seen = next;
+    return next;
+  }
+
+  return {
+    read: async () => (await look()).state,
+    change: (edit) =>
+      locked(async () => {
+        const { state, text } = await look();
+        if (!state) {
+          throw new GatewayError("CONFLICT", "The channel's access file is broken; mend it by hand first.");
+        }
+        const raw = (text !== undefined && parse(text)) || freshRaw(channel);
+        const before = stringifyLike(raw, text ?? STYLE);
+        migrateRaw(raw);
+        const result = await edit(raw, state);
+        const after = stringifyLike(raw, text ?? STYLE);
+        if (after !== before) {
+          if (!swept) await sweepTemporary(path, clock.now());
+          swept = true;
+          await writeStateFile(path, after);
+          seen = undefined;
+        }
+        return result;
+      }),
+  };
+}

@@ -1,0 +1,189 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentConfig } from "../../config/index.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { InboundMessage } from "../types.ts";
+import { type AccessFile, createAccessFile, writeStateFile } from "./access-file.ts";
+import {
+  type AccessState,
+  addId,
+  groupsKey,
+  type Raw,
+  removeId,
+  SENDER_ID,
+  writeKnocks,
+} from "./access-state.ts";
+import { idsOf } from "./ids.ts";
+import { type Knock, recordKnock, waitingAt, withCode } from "./knocks.ts";
+import { type FileChannel, judge, type Policy, type Rule } from "./policy.ts";
+
+/** What a policy change may name. */
+export interface PolicyPatch {
+  dmPolicy?: Rule | undefined;
+  pairing?: boolean | undefined;
+  groupPolicy?: Rule | undefined;
+  requireMention?: boolean | undefined;
+}
+
+/** A sender who was approved and has not been told yet. */
+export interface Handshake {
+  senderId: string;
+  /** Chat to tell it in. */
+  chatId: string;
+  /** Absolute; to be removed once the sender was told. */
+  file: string;
+}
+
+const listKey = (channel: FileChannel, which: "dm" | "group") =>
+  which === "dm" ? "allowFrom" : groupsKey(channel);
+
+const ignored = (error: NodeJS.ErrnoException) => {
+  if (error.code !== "ENOENT") throw error;
+};
+
+/** Access to `botchat` and `guildchat`: policies, lists and knocks in a file of the agent's workspace. */
+export function createFileBook(deps: { clock: Clock; log: Logger }) {
+  const { clock } = deps;
+  const files = new Map<string, AccessFile>();
+  const folderOf = (agent: AgentConfig, channel: FileChannel) => join(agent.workspace, `.${channel}-state`);
+  const handshakesOf = (agent: AgentConfig, channel: FileChannel) =>
+    join(folderOf(agent, channel), "approved");
+
+  function fileOf(agent: AgentConfig, channel: FileChannel): AccessFile {
+    const path = join(folderOf(agent, channel), "access.json");
+    const known = files.get(path);
+    if (known) return known;
+    const log = deps.log.child({ agent: agent.id });
+    const made = createAccessFile(path, channel, { clock, log });
+    files.set(path, made);
+    return made;
+  }
+
+  /** Takes out what a code or a dismissal names, and what is over. */
+  function drop(raw: Raw, state: AccessState, channel: FileChannel, gone: (knock: Knock) => boolean): void {
+    const left = waitingAt(state.knocks, clock.now()).filter((knock) => !gone(knock));
+    if (left.length !== Object.keys((raw.pending ?? {}) as Raw).length) writeKnocks(raw, channel, left);
+  }
+
+  const read = async (agent: AgentConfig, channel: FileChannel) => fileOf(agent, channel).read();
+
+  return {
+    /** Undefined while the file is broken. */
+    policy: async (agent: AgentConfig, channel: FileChannel): Promise<Policy | undefined> =>
+      (await read(agent, channel))?.policy,
+
+    async knock(
+      agent: AgentConfig,
+      channel: FileChannel,
+      message: InboundMessage,
+    ): Promise<Knock | undefined> {
+      if (message.kind === "dm" && !SENDER_ID.test(message.senderId)) return undefined;
+      return fileOf(agent, channel).change((raw, state) => {
+        if (judge(channel, state.policy, message) !== "knock") return undefined;
+        const { knocks, knock, tell, important } = recordKnock(
+          channel,
+          state.knocks,
+          { ...message, kind: message.kind === "dm" ? "dm" : "group" },
+          {
+            now: clock.now(),
+            pairing: true,
+            taken: new Set(state.knocks.flatMap(({ code }) => code ?? [])),
+          },
+        );
+        if (important) writeKnocks(raw, channel, knocks);
+        return tell ? knock : undefined;
+      });
+    },
+
+    /** Puts the sender or the group on its list while the policy is `open`. */
+    async capture(agent: AgentConfig, channel: FileChannel, message: InboundMessage): Promise<void> {
+      const direct = message.kind === "dm";
+      const [id] = idsOf(channel, message);
+      const wanted = (state: AccessState | undefined) =>
+        state !== undefined &&
+        id !== undefined &&
+        (direct ? state.policy.dmPolicy : state.policy.groupPolicy) === "open" &&
+        !(direct ? state.policy.dmAllowlist : state.policy.groupAllowlist).has(id);
+      if (!wanted(await read(agent, channel))) return;
+      await fileOf(agent, channel).change((raw, state) => {
+        if (wanted(state)) addId(raw, listKey(channel, direct ? "dm" : "group"), id!);
+      });
+    },
+
+    /** What waits; what is over is taken out of the file. */
+    async waiting(agent: AgentConfig, channel: FileChannel): Promise<Knock[]> {
+      const state = await read(agent, channel);
+      if (!state) return [];
+      const waiting = waitingAt(state.knocks, clock.now());
+      if (waiting.length < state.knocks.length) {
+        await fileOf(agent, channel).change((raw, now) => drop(raw, now, channel, () => false));
+      }
+      return waiting;
+    },
+
+    /** Lets in what waits under the code; null when nothing does. */
+    approve: (agent: AgentConfig, channel: FileChannel, code: string) =>
+      fileOf(agent, channel).change(async (raw, state) => {
+        const knock = withCode(waitingAt(state.knocks, clock.now()), code);
+        drop(raw, state, channel, (other) => other === knock);
+        if (!knock) return null;
+        if (knock.kind !== "dm") {
+          addId(raw, listKey(channel, "group"), knock.id);
+          return { account: "", knock };
+        }
+        addId(raw, listKey(channel, "dm"), knock.senderId);
+        // Before the list is written: approving again after a crash in between does the same once more.
+        await writeStateFile(join(handshakesOf(agent, channel), knock.senderId), knock.chatId);
+        return { account: "", knock };
+      }),
+
+    deny: (agent: AgentConfig, channel: FileChannel, code: string) =>
+      fileOf(agent, channel).change((raw, state) => {
+        const knock = withCode(waitingAt(state.knocks, clock.now()), code);
+        drop(raw, state, channel, (other) => other === knock);
+        return knock ?? null;
+      }),
+
+    dismiss: (agent: AgentConfig, channel: FileChannel, id: string) =>
+      fileOf(agent, channel).change((raw, state) =>
+        drop(raw, state, channel, (knock) => knock.senderId === id || knock.id === id),
+      ),
+
+    setPolicy: (agent: AgentConfig, channel: FileChannel, patch: PolicyPatch) =>
+      fileOf(agent, channel).change((raw, { policy }) => {
+        const said = Object.entries(patch).filter(([, value]) => value !== undefined);
+        Object.assign(raw, Object.fromEntries(said));
+        const { dmPolicy, pairing, groupPolicy, requireMention } = policy;
+        return { dmPolicy, pairing, groupPolicy, requireMention, ...Object.fromEntries(said) };
+      }),
+
+    add: (agent: AgentConfig, channel: FileChannel, which: "dm" | "group", id: string): Promise<void> =>
+      fileOf(agent, channel).change((raw) => addId(raw, listKey(channel, which), id)),
+
+    async remove(agent: AgentConfig, channel: FileChannel, which: "dm" | "group", id: string): Promise<void> {
+      await fileOf(agent, channel).change((raw) => {
+        removeId(raw, listKey(channel, which), id);
+        const groups = (raw.groups ?? {}) as Raw;
+        if (which === "group" && Object.hasOwn(groups, id)) {
+          raw.groups = Object.fromEntries(Object.entries(groups).filter(([group]) => group !== id));
+        }
+      });
+      if (which === "dm") await rm(join(handshakesOf(agent, channel), id), { force: true });
+    },
+
+    /** Approved senders who are to be told, also after a restart. */
+    async handshakes(agent: AgentConfig, channel: FileChannel): Promise<Handshake[]> {
+      const folder = handshakesOf(agent, channel);
+      const names = (await readdir(folder).catch(ignored)) ?? [];
+      const allowed = (await read(agent, channel))?.policy.dmAllowlist;
+      const found: Handshake[] = [];
+      for (const senderId of names.filter((name) => SENDER_ID.test(name) && allowed?.has(name))) {
+        const file = join(folder, senderId);
+        const text = await readFile(file, "utf8").catch(ignored);
+        if (text !== undefined) found.push({ senderId, chatId: text.trim() || senderId, file });
+      }
+      return found;
+    },
+  };
+}

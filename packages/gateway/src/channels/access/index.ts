@@ -1,0 +1,235 @@
+import { join } from "node:path";
+import { CHANNEL_IDS, GatewayError } from "@agent-gateway/contract";
+import type { AgentConfig, ConfigStore } from "../../config/index.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { AccessPort, ChannelName, ChannelPlace, InboundMessage } from "../types.ts";
+import { allowInConfig, configPolicy, DEFAULT_ACCOUNT } from "./config-access.ts";
+import { createFileBook, type Handshake, type PolicyPatch } from "./file-book.ts";
+import { canonicalId } from "./ids.ts";
+import type { Knock } from "./knocks.ts";
+import { type FileChannel, isFileChannel, judge, type Policy, type Rule } from "./policy.ts";
+import { pairingReply } from "./reply.ts";
+import { createSenderBook, type SenderPlace } from "./sender-book.ts";
+
+export type { Handshake, PolicyPatch } from "./file-book.ts";
+export type { Knock } from "./knocks.ts";
+export type { FileChannel, SenderChannel } from "./policy.ts";
+
+export interface AccessDeps {
+  config: ConfigStore;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A policy as it is shown; holds no secret. */
+export interface PolicyView {
+  dmPolicy: Rule;
+  dmAllowlist: string[];
+  pairing: boolean;
+  groupPolicy?: Rule;
+  groupAllowlist?: string[];
+  requireMention?: boolean;
+}
+
+/** Told of each approval: where, and who was let in. */
+export type ApprovalListener = (place: ChannelPlace, knock: Knock) => void;
+
+/** Who may write to which agent, and who has asked to. */
+export type Access = ReturnType<typeof createAccess>;
+
+const isSenderPlace = (place: ChannelPlace): place is SenderPlace => !isFileChannel(place.channel);
+const unknownCode = () => new GatewayError("NOT_FOUND", "Nothing waits under this code, or it has expired.");
+
+/** Nobody gets in: what counts while an access file is broken. */
+const CLOSED: Policy = {
+  dmPolicy: "disabled",
+  dmAllowlist: new Set(),
+  groupPolicy: "disabled",
+  groupAllowlist: new Set(),
+  requireMention: true,
+  pairing: false,
+  restrictions: new Map(),
+};
+
+/**
+ * The access rules of all channels. Every call takes the agent's entry of the moment, so a change of policy counts
+ * from the next message on; the channel need not be enabled.
+ */
+export function createAccess({ config, clock, log }: AccessDeps) {
+  const files = createFileBook({ clock, log });
+  const senders = createSenderBook({ config, clock, log });
+  const listeners = new Set<ApprovalListener>();
+
+  /** The entry of now, should the caller's be older. */
+  const fresh = (agent: AgentConfig) => config.current.agents.find(({ id }) => id === agent.id) ?? agent;
+
+  async function policy(place: ChannelPlace, given: AgentConfig): Promise<Policy> {
+    const agent = fresh(given);
+    if (isSenderPlace(place)) return configPolicy(agent, place.channel, place.account);
+    return (await files.policy(agent, place.channel as FileChannel)) ?? CLOSED;
+  }
+
+  /** What goes wrong here must not cost the message that it belongs to. */
+  async function attempt<T>(place: ChannelPlace, what: string, task: () => Promise<T>) {
+    try {
+      return await task();
+    } catch (error) {
+      log.warn({ err: error, agent: place.agentId, channel: place.channel }, what);
+      return undefined;
+    }
+  }
+
+  const announce: ApprovalListener = (place, knock) => {
+    for (const listener of listeners) {
+      try {
+        listener(place, knock);
+      } catch (error) {
+        log.error({ err: error, ...place }, "an approval could not be passed on");
+      }
+    }
+  };
+
+  const port: AccessPort = {
+    decide: async (place, agent, message) => judge(place.channel, await policy(place, agent), message),
+
+    knock: (place, agent, message) =>
+      attempt(place, "a denied sender could not be recorded", async () => {
+        const knock = await (isSenderPlace(place)
+          ? senders.knock(place, fresh(agent), message)
+          : files.knock(fresh(agent), place.channel as FileChannel, message));
+        return knock && pairingReply(agent.id, place.channel, knock, clock.now());
+      }),
+
+    async admit({ agentId, channel, account }, agent, message: InboundMessage) {
+      if (!isFileChannel(channel)) return;
+      await attempt({ agentId, channel, account }, "an allowed sender could not be put on the list", () =>
+        files.capture(fresh(agent), channel, message),
+      );
+    },
+  };
+
+  return {
+    ...port,
+
+    /** The policy for the agent's record. */
+    async policyOf(place: ChannelPlace, agent: AgentConfig): Promise<PolicyView> {
+      const now = await policy(place, agent);
+      return {
+        dmPolicy: now.dmPolicy,
+        dmAllowlist: [...now.dmAllowlist],
+        pairing: now.pairing,
+        ...(place.channel !== "cloudchat" && {
+          groupPolicy: now.groupPolicy,
+          groupAllowlist: [...now.groupAllowlist],
+          requireMention: now.requireMention,
+        }),
+      };
+    },
+
+    /** Whether the policy lets the chat of a JID write, and so be written to (`devicechat`). */
+    async allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[] = []) {
+      const { dmPolicy, dmAllowlist, groupPolicy, groupAllowlist } = await policy(place, agent);
+      const group = jid.endsWith("@g.us");
+      if (!group && !/@(?:s\.whatsapp\.net|c\.us|lid)$/.test(jid)) return false;
+      const rule = group ? groupPolicy : dmPolicy;
+      const list = group ? groupAllowlist : dmAllowlist;
+      const listed = [jid, ...aliases].some((id) => list.has(canonicalId(place.channel, id)));
+      return rule === "open" || (rule === "allowlist" && listed);
+    },
+
+    /** Why nobody is let in, as a sentence for the owner; undefined when the policies can be read. */
+    async problem({ channel }: ChannelPlace, agent: AgentConfig): Promise<string | undefined> {
+      if (!isFileChannel(channel) || (await files.policy(agent, channel))) return undefined;
+      const file = join(`.${channel}-state`, "access.json");
+      return `The access file ${file} in the workspace is broken, so nobody is let in until it is mended.`;
+    },
+
+    /** What waits for approval. */
+    pending: (place: ChannelPlace, agent: AgentConfig): Promise<Knock[]> =>
+      isSenderPlace(place)
+        ? senders.waiting(place, agent)
+        : files.waiting(agent, place.channel as FileChannel),
+
+    /**
+     * Lets in what waits under the code; `account` narrows the search (`devicechat`).
+     * @throws {GatewayError} `NOT_FOUND`, `CONFLICT` while the file that would change is broken.
+     */
+    async approve(agent: AgentConfig, channel: ChannelName, code: string, account?: string): Promise<Knock> {
+      const found = isFileChannel(channel)
+        ? await files.approve(agent, channel, code)
+        : await senders.approve(agent, channel, code, account);
+      if (!found) throw unknownCode();
+      announce({ agentId: agent.id, channel, account: found.account }, found.knock);
+      return found.knock;
+    },
+
+    /** Forgets what waits under the code. @throws {GatewayError} `NOT_FOUND`, `CONFLICT` */
+    async deny(agent: AgentConfig, channel: ChannelName, code: string, account?: string): Promise<Knock> {
+      const knock = isFileChannel(channel)
+        ? await files.deny(agent, channel, code)
+        : (await senders.deny(agent, channel, code, account))?.knock;
+      if (!knock) throw unknownCode();
+      return knock;
+    },
+
+    /** Forgets the knock of a sender or group; it may come again. */
+    async dismiss(place: ChannelPlace, agent: AgentConfig, id: string): Promise<void> {
+      if (isSenderPlace(place)) await senders.dismiss(place, agent, canonicalId(place.channel, id));
+      else await files.dismiss(agent, place.channel as FileChannel, id);
+    },
+
+    /** Forgets all knocks of an account that is removed. */
+    async forget(place: ChannelPlace, agent: AgentConfig): Promise<void> {
+      if (isSenderPlace(place)) await senders.dismiss(place, agent);
+    },
+
+    /**
+     * Puts an id on a list without a knock. The account of `devicechat` is its first one when it is empty.
+     * @throws {GatewayError} `INVALID_REQUEST` for an id or account that cannot be, `CONFLICT` for a broken file.
+     */
+    async allow(place: ChannelPlace, agent: AgentConfig, kind: "user" | "group", id: string): Promise<void> {
+      const { channel } = place;
+      const form = CHANNEL_IDS[channel][kind];
+      if (!form?.pattern.test(id)) {
+        const message = form?.error ?? "has no groups: only users write to it";
+        throw new GatewayError("INVALID_REQUEST", undefined, {
+          details: [{ path: form ? "id" : "channel", message }],
+        });
+      }
+      const list = kind === "user" ? "dm" : "group";
+      if (isFileChannel(channel)) return files.add(agent, channel, list, id);
+      const accounts = fresh(agent).devicechat?.accounts ?? [];
+      const account = place.account || (channel === "devicechat" ? (accounts[0]?.id ?? DEFAULT_ACCOUNT) : "");
+      if (
+        channel === "devicechat" &&
+        account !== DEFAULT_ACCOUNT &&
+        !accounts.some((one) => one.id === account)
+      ) {
+        throw new GatewayError("INVALID_REQUEST", undefined, {
+          details: [{ path: "account_id", message: "is not configured" }],
+        });
+      }
+      await allowInConfig(config, { ...place, account }, list, canonicalId(channel, id));
+    },
+
+    setPolicy: (agent: AgentConfig, channel: FileChannel, patch: PolicyPatch) =>
+      files.setPolicy(agent, channel, patch),
+    /** Takes a sender or a group off its list. */
+    revoke: (agent: AgentConfig, channel: FileChannel, which: "dm" | "group", id: string) =>
+      files.remove(agent, channel, which, id),
+
+    /** Approved senders who have not been told yet. */
+    handshakes: async ({ channel }: ChannelPlace, agent: AgentConfig): Promise<Handshake[]> =>
+      isFileChannel(channel) ? files.handshakes(agent, channel) : [],
+
+    /** Called after each approval; returns the unsubscriber. */
+    onApproved(listener: ApprovalListener): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
+    /** Resolves when nothing is left to be written. */
+    close: () => senders.close(),
+  };
+}

@@ -1,0 +1,87 @@
+import type { ChannelName, InboundMessage } from "../types.ts";
+import { CODE_TTL_MS, mintCode, sameCode } from "./codes.ts";
+import { idsOf } from "./ids.ts";
+
+/** A denied sender or group that waits for the owner. */
+export interface Knock {
+  kind: InboundMessage["kind"];
+  /** What would be allowed: the sender of a direct message, else the group. */
+  id: string;
+  senderId: string;
+  chatId: string;
+  name?: string | undefined;
+  /** Unix ms. */
+  firstSeen: number;
+  lastSeen: number;
+  /** Messages that were denied. */
+  count: number;
+  /** Present where pairing is on. */
+  code?: string | undefined;
+  /** When the code ends, and the knock with it, Unix ms. */
+  expiresAt?: number | undefined;
+  /** Times that the code was told. */
+  replies: number;
+}
+
+/** Most knocks that wait, per kind (`sigchat`: in all). */
+const MAX_WAITING = 5;
+/** Most times that one code is told. */
+const MAX_REPLIES = 2;
+
+/** Those whose time is not over. */
+export const waitingAt = (knocks: readonly Knock[], now: number): Knock[] =>
+  knocks.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+
+export const withCode = (knocks: readonly Knock[], code: string): Knock | undefined =>
+  knocks.find((knock) => knock.code !== undefined && sameCode(knock.code, code));
+
+export interface Recorded {
+  knocks: Knock[];
+  /** The sender's own, also in `knocks`. */
+  knock: Knock;
+  /** True when the code is to be told. */
+  tell: boolean;
+  /** False when nothing but `count`, `lastSeen` and the name changed. */
+  important: boolean;
+}
+
+/** Adds a denied message to what waits; pure but for the code. `taken` are codes that must not be given again. */
+export function recordKnock(
+  channel: ChannelName,
+  before: readonly Knock[],
+  message: InboundMessage,
+  { now, pairing, taken }: { now: number; pairing: boolean; taken: ReadonlySet<string> },
+): Recorded {
+  const { kind, senderId, chatId, senderName } = message;
+  const ids = idsOf(channel, message);
+  const waiting = waitingAt(before, now);
+  const known = waiting.find((knock) => knock.kind === kind && ids.includes(knock.id));
+  const knock: Knock = known
+    ? { ...known, lastSeen: now, count: known.count + 1 }
+    : { kind, id: ids[0]!, senderId, chatId, firstSeen: now, lastSeen: now, count: 1, replies: 0 };
+  // A group's name is not in the message; that of whoever wrote last helps to know it.
+  if (senderName !== undefined) knock.name = senderName;
+  if (pairing && knock.code === undefined) {
+    Object.assign(knock, { code: mintCode(taken), expiresAt: now + CODE_TTL_MS });
+  }
+  const tell = pairing && knock.replies < MAX_REPLIES;
+  if (tell) knock.replies += 1;
+  const others = waiting.filter((other) => other !== known);
+  return {
+    knocks: known
+      ? waiting.map((other) => (other === known ? knock : other))
+      : [...makeRoom(channel, others, kind), knock],
+    knock,
+    tell,
+    important: !known || tell,
+  };
+}
+
+/** Takes out the oldest until one more of this kind fits. */
+function makeRoom(channel: ChannelName, knocks: readonly Knock[], kind: Knock["kind"]): Knock[] {
+  const rivals = knocks
+    .filter((knock) => channel === "sigchat" || knock.kind === kind)
+    .sort((a, b) => a.lastSeen - b.lastSeen);
+  const gone = new Set(rivals.slice(0, Math.max(0, rivals.length - MAX_WAITING + 1)));
+  return knocks.filter((knock) => !gone.has(knock));
+}

@@ -1,0 +1,86 @@
+import { routes } from "@agent-gateway/contract";
+import type { Access, Knock, SenderChannel } from "../../../channels/access/index.ts";
+import type { AgentConfig } from "../../../config/index.ts";
+import { type Endpoint, endpoint, json } from "../../endpoint.ts";
+import { fileChannelRoutes } from "./file-access.ts";
+
+export interface AccessRouteDeps {
+  access: Access;
+  /** @throws GatewayError `AGENT_NOT_FOUND` */
+  requireAgent(agentId: string): AgentConfig;
+}
+
+const done = () => json({ ok: true as const });
+const DEFAULT_ACCOUNT = "default";
+
+function senderView({ kind, id, name, code, firstSeen, lastSeen, count }: Knock) {
+  const direct = kind === "dm";
+  return {
+    userId: id,
+    ...(direct && name !== undefined && { displayName: name }),
+    kind: direct ? ("user" as const) : kind,
+    ...(code !== undefined && { code }),
+    firstSeen,
+    lastSeen,
+    count,
+  };
+}
+
+/** What is told of a settled knock: the id that it asked for, which for a group is the group's. */
+function settled({ kind, id }: Knock) {
+  return kind === "dm"
+    ? { ok: true as const, senderId: id, kind: "user" as const }
+    : { ok: true as const, senderId: id, kind, groupId: id };
+}
+
+/** Pairing, policies and allowlists of all channels. */
+export function accessRoutes({ access, requireAgent }: AccessRouteDeps): Endpoint[] {
+  const senders = async (agentId: string, channel: SenderChannel, account = "") => {
+    const waiting = await access.pending({ agentId, channel, account }, requireAgent(agentId));
+    return json({ senders: waiting.map(senderView) });
+  };
+  const approve = async (agentId: string, channel: SenderChannel, code: string, account?: string) =>
+    json(settled(await access.approve(requireAgent(agentId), channel, code, account)));
+  const deny = async (agentId: string, channel: SenderChannel, code: string, account?: string) =>
+    json(settled(await access.deny(requireAgent(agentId), channel, code, account)));
+  const dismiss = async (
+    { agentId, senderId }: { agentId: string; senderId: string },
+    channel: SenderChannel,
+    account = "",
+  ) => {
+    await access.dismiss({ agentId, channel, account }, requireAgent(agentId), senderId);
+    return done();
+  };
+
+  return [
+    ...fileChannelRoutes({ access, requireAgent }),
+
+    endpoint(routes.listDevicechatPending, ({ params, query }) =>
+      senders(params.agentId, "devicechat", query.account_id ?? DEFAULT_ACCOUNT),
+    ),
+    endpoint(routes.approveDevicechat, ({ params, body }) =>
+      approve(params.agentId, "devicechat", body.code, body.account_id),
+    ),
+    endpoint(routes.denyDevicechat, ({ params, body }) =>
+      deny(params.agentId, "devicechat", body.code, body.account_id),
+    ),
+    endpoint(routes.dismissDevicechat, ({ params, query }) =>
+      dismiss(params, "devicechat", query.account_id ?? DEFAULT_ACCOUNT),
+    ),
+
+    endpoint(routes.listCloudchatPending, ({ params }) => senders(params.agentId, "cloudchat")),
+    endpoint(routes.approveCloudchat, ({ params, body }) => approve(params.agentId, "cloudchat", body.code)),
+    endpoint(routes.denyCloudchat, ({ params, body }) => deny(params.agentId, "cloudchat", body.code)),
+    endpoint(routes.dismissCloudchat, ({ params }) => dismiss(params, "cloudchat")),
+
+    endpoint(routes.listSigchatPending, ({ params }) => senders(params.agentId, "sigchat")),
+    endpoint(routes.approveSigchat, ({ params, body }) => approve(params.agentId, "sigchat", body.code)),
+    endpoint(routes.denySigchat, ({ params, body }) => deny(params.agentId, "sigchat", body.code)),
+    endpoint(routes.dismissSigchat, ({ params }) => dismiss(params, "sigchat")),
+
+    endpoint(routes.listTeamchatPending, ({ params }) => senders(params.agentId, "teamchat")),
+    endpoint(routes.approveTeamchat, ({ params, body }) => approve(params.agentId, "teamchat", body.code)),
+    endpoint(routes.denyTeamchat, ({ params, body }) => deny(params.agentId, "teamchat", body.code)),
+    endpoint(routes.dismissTeamchat, ({ params }) => dismiss(params, "teamchat")),
+  ];
+}
