@@ -19,6 +19,13 @@ export interface CliDecl {
   args?: readonly string[];
   /** Flag names (without dashes) that stand for a field of another name: `{ chat: "chat_id" }`. */
   flags?: Readonly<Record<string, string>>;
+  /**
+   * Arguments that choose this route among those that share the command, instead of being sent:
+   * `{ channel: "botchat" }`. All of them have the same names here, and in the same places of `args`.
+   */
+  fixed?: Readonly<Record<string, string>>;
+  /** What the command does, where several routes share it. */
+  summary?: string;
 }
 
 export interface RouteDecl {

@@ -1,8 +1,19 @@
 import { routeList, type routes } from "@agent-gateway/contract";
 import { describe, expect, it } from "vitest";
-import { type CliRoute, fieldsOf, flagsOf } from "../../../packages/gateway/src/cli/fields.ts";
+import * as z from "zod";
+import { ago } from "../../../packages/gateway/src/cli/channels/ask.ts";
+import {
+  type CliRoute,
+  type Command,
+  chooseRoute,
+  cliRoutes,
+  commands,
+  fieldsOf,
+  fieldsOfCommand,
+  flagsOf,
+} from "../../../packages/gateway/src/cli/fields.ts";
 import { GLOBAL_FLAGS, kebab, parseFlags, takeWords } from "../../../packages/gateway/src/cli/flags.ts";
-import { cliRoutes, routeUsage } from "../../../packages/gateway/src/cli/help.ts";
+import { commandUsage } from "../../../packages/gateway/src/cli/help.ts";
 import { render, table } from "../../../packages/gateway/src/cli/output.ts";
 import { buildRequest } from "../../../packages/gateway/src/cli/request.ts";
 
@@ -39,9 +50,69 @@ describe("flags", () => {
       for (const name of names) expect(GLOBAL_FLAGS.has(name), `${route.name} ${name}`).toBe(false);
       for (const flag of Object.keys(route.cli.flags ?? {}))
         expect(flagsOf(route).has(kebab(flag))).toBe(true);
-      expect(new Set(cliRoutes.map(({ cli }) => `${cli.noun} ${cli.verb}`)).size).toBe(cliRoutes.length);
-      expect(routeUsage(route)).toContain(`${route.cli.noun} ${route.cli.verb}`);
     }
+  });
+
+  it("routes share a command only when an argument tells them apart", () => {
+    for (const { noun, verb, routes: variants } of commands) {
+      const chosen = new Set(variants.map(({ cli }) => JSON.stringify(cli.fixed)));
+      expect(chosen.size, `${noun} ${verb}`).toBe(variants.length);
+      for (const { cli } of variants) {
+        const names = Object.keys(cli.fixed ?? {});
+        expect(names).toEqual(Object.keys(variants[0].cli.fixed ?? {}));
+        for (const name of names) expect(cli.args?.indexOf(name)).toBe(variants[0].cli.args?.indexOf(name));
+      }
+    }
+    for (const command of commands)
+      expect(commandUsage(command)).toContain(`${command.noun} ${command.verb}`);
+  });
+});
+
+describe("a command that several routes share", () => {
+  const variant = (channel: string, body: z.ZodObject): CliRoute => ({
+    name: `approve-${channel}`,
+    method: "POST",
+    path: `/api/v1/agents/:agentId/${channel}/approve`,
+    auth: "admin",
+    summary: channel,
+    tag: "channels",
+    body,
+    responses: { 200: null },
+    cli: { noun: "channels", verb: "approve", args: ["agentId", "channel", "code"], fixed: { channel } },
+  });
+  const code = z.object({ code: z.string() });
+  const bot = variant("botchat", code);
+  const device = variant("devicechat", code.extend({ account_id: z.string().optional() }));
+  const command: Command = { noun: "channels", verb: "approve", routes: [bot, device] };
+  const flags = new Map([...flagsOf(bot), ...flagsOf(device)]);
+  const choose = (...tokens: string[]) => chooseRoute(command, parseFlags(tokens, flags));
+
+  it("takes the route that the argument names, wherever it stands, and does not send it [CH-CLI-1]", () => {
+    expect(choose("a", "devicechat", "CODE").name).toBe("approve-devicechat");
+    expect(choose("CODE", "--agent", "a", "--channel=botchat").name).toBe("approve-botchat");
+    const { input } = buildRequest(bot, parseFlags(["a", "botchat", "CODE"], flagsOf(bot)));
+    expect(input).toEqual({ params: { agentId: "a" }, query: {}, body: { code: "CODE" } });
+    expect(() => choose("a")).toThrow("Missing: channel (botchat, devicechat).");
+    expect(() => choose("a", "smoke", "CODE")).toThrow("channel is one of botchat, devicechat.");
+  });
+
+  it("has one line of help, with the values to choose from [CH-CLI-1]", () => {
+    expect(commandUsage(command)).toBe("agent-gateway channels approve <agent> <channel> <code> [flags]");
+    const fields = fieldsOfCommand(command).map(({ name, required, hint }) => [name, required, hint]);
+    expect(fields).toEqual([
+      ["channel", true, "botchat|devicechat"],
+      ["agentId", true, "text"],
+      ["code", true, "text"],
+      ["account_id", false, "text"],
+    ]);
+  });
+});
+
+describe("times", () => {
+  it("are told in their largest unit [CH-CLI-2]", () => {
+    const past = (ms: number) => ago(1e12 - ms, 1e12);
+    expect([past(-5), past(89_000), past(120_000)]).toEqual(["0 s ago", "89 s ago", "2 min ago"]);
+    expect([past(7_200_000), past(49 * 3_600_000), ago(null)]).toEqual(["2 h ago", "2 d ago", ""]);
   });
 });
 

@@ -34,7 +34,6 @@ export const traceMessage = route({
   }),
   responses: { 200: trace },
   errors: ["NOT_FOUND"],
-  cli: { noun: "channels", verb: "trace", args: ["agentId", "messageId"] },
 });
 
 export const allowInChannel = route({

@@ -1,8 +1,18 @@
 import { connect } from "./connection.ts";
 import { UsageError } from "./errors.ts";
-import { flagsOf } from "./fields.ts";
-import { parseFlags, takeWords } from "./flags.ts";
-import { fullHelp, LOCAL, nounHelp, nouns, routeHelp, routeUsage, verbsOf } from "./help.ts";
+import { chooseRoute, flagsOf } from "./fields.ts";
+import { type Flag, parseFlags, takeWords } from "./flags.ts";
+import {
+  commandHelp,
+  commandsOf,
+  commandUsage,
+  fullHelp,
+  isLocal,
+  LOCAL,
+  nounHelp,
+  nouns,
+  verbsOf,
+} from "./help.ts";
 import { print } from "./output.ts";
 
 const ROOT_USAGE = "agent-gateway <command> [arguments] [--flags]; `agent-gateway help` lists the commands.";
@@ -14,27 +24,28 @@ const wantsHelp = (tokens: readonly string[]) => {
 async function showHelp(words: readonly string[]): Promise<number> {
   const [noun, verb] = words;
   const known = noun !== undefined && (Object.hasOwn(LOCAL, noun) || nouns().includes(noun));
-  const route = known ? verbsOf(noun).find(({ cli }) => cli.verb === verb) : undefined;
-  await print(`${route ? routeHelp(route) : known ? nounHelp(noun) : fullHelp()}\n`);
+  const command = known ? commandsOf(noun).find((one) => one.verb === verb) : undefined;
+  await print(`${command ? commandHelp(command) : known ? nounHelp(noun) : fullHelp()}\n`);
   return 0;
 }
 
 async function runRoute(noun: string, tokens: readonly string[]): Promise<number> {
   const { words, rest } = takeWords(tokens, 1);
   const [verb] = words;
-  const route = verbsOf(noun).find(({ cli }) => cli.verb === verb);
-  if (!route) {
-    const verbs = verbsOf(noun).map(({ cli }) => cli.verb);
+  const command = commandsOf(noun).find((one) => one.verb === verb);
+  if (!command) {
     const problem = verb === undefined ? `${noun} needs a command` : `${noun} has no command ${verb}`;
-    throw new UsageError(`${problem}: ${verbs.join(", ")}.`, `agent-gateway ${noun} <command>`);
+    throw new UsageError(`${problem}: ${verbsOf(noun).join(", ")}.`, `agent-gateway ${noun} <command>`);
   }
   try {
+    const shared = new Map<string, Flag>(command.routes.flatMap((route) => [...flagsOf(route)]));
+    const route = chooseRoute(command, parseFlags(rest, shared));
     const parsed = parseFlags(rest, flagsOf(route));
     const connection = connect(parsed, process.env);
     const { callRoute } = await import("./call.ts");
     return await callRoute(route, parsed, connection);
   } catch (error) {
-    throw error instanceof UsageError ? new UsageError(error.message, routeUsage(route)) : error;
+    throw error instanceof UsageError ? new UsageError(error.message, commandUsage(command)) : error;
   }
 }
 
@@ -51,6 +62,10 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
       return (await import("./doctor/index.ts")).doctorCommand(tokens);
     case "backup":
       return (await import("./backup/index.ts")).backupCommand(tokens);
+    case "channels":
+      return (await import("./channels/index.ts")).channelsCommand(tokens);
+    case "trace":
+      return (await import("./channels/index.ts")).traceCommand(tokens);
     case "start":
       throw new UsageError("start comes first: it takes none of the connection's flags.");
     default: {
@@ -72,7 +87,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   const [noun] = words;
   if (wantsHelp(rest)) return showHelp([...words, ...takeWords(rest, 1).words]);
   if (noun === undefined) throw new UsageError("Which command?", ROOT_USAGE);
-  if (Object.hasOwn(LOCAL, noun)) {
+  const [verb] = takeWords(rest, 1).words;
+  if (isLocal(noun, verb)) {
     try {
       return await runLocal(noun, rest);
     } catch (error) {

@@ -1,22 +1,14 @@
 import { UsageError } from "./errors.ts";
-import { fieldsOf, flagNames } from "./fields.ts";
-import { cliRoutes, LOCAL, nouns, verbsOf } from "./help.ts";
+import { commands, fieldsOfCommand, flagNames } from "./fields.ts";
+import { LOCAL, nouns, verbsOf } from "./help.ts";
 
 export const COMPLETION_USAGE = "agent-gateway completion bash|zsh|fish";
 const GLOBAL = ["--url", "--key", "--json", "--data", "--help"];
 
 /** Verbs by noun; none for commands of one word. */
 function verbs(): [noun: string, verbs: string[]][] {
-  const local = Object.entries(LOCAL).map(([noun, lines]): [string, string[]] => [
-    noun,
-    noun === "completion"
-      ? ["bash", "zsh", "fish"]
-      : lines.map(([usage]) => usage.split(" ")[1] ?? "").filter((word) => /^[a-z]/.test(word)),
-  ]);
-  return [
-    ...local,
-    ...nouns().map((noun): [string, string[]] => [noun, verbsOf(noun).map(({ cli }) => cli.verb)]),
-  ];
+  const all = new Set([...Object.keys(LOCAL), ...nouns()]);
+  return [...all].map((noun) => [noun, noun === "completion" ? ["bash", "zsh", "fish"] : verbsOf(noun)]);
 }
 
 /** Flags by `noun verb`. */
@@ -24,11 +16,13 @@ function flags(): [command: string, flags: string[]][] {
   const local: [string, string[]][] = Object.values(LOCAL)
     .flat()
     .map(([usage]) => [usage.split(" [")[0]!.replace(/ <.*/, ""), usage.match(/--[a-z-]+/g) ?? []]);
-  const routes = cliRoutes.map((route): [string, string[]] => [
-    `${route.cli.noun} ${route.cli.verb}`,
-    fieldsOf(route).flatMap((field) => flagNames(route, field).map((name) => `--${name}`)),
+  const fromRoutes = commands.map((command): [string, string[]] => [
+    `${command.noun} ${command.verb}`,
+    fieldsOfCommand(command).flatMap((field) =>
+      flagNames(command.routes[0], field).map((name) => `--${name}`),
+    ),
   ]);
-  return [...local.filter(([, names]) => names.length > 0), ...routes];
+  return [...new Map([...fromRoutes, ...local.filter(([, names]) => names.length > 0)])];
 }
 
 const cases = (rows: [string, string[]][], act: (words: string) => string) =>

@@ -1,14 +1,15 @@
-import type { RouteDecl } from "@agent-gateway/contract";
+import { type RouteDecl, routeList } from "@agent-gateway/contract";
 import * as z from "zod";
 import { UsageError } from "./errors.ts";
-import { type Flag, GLOBAL_FLAGS, kebab } from "./flags.ts";
+import { type Flag, GLOBAL_FLAGS, kebab, last, type Parsed } from "./flags.ts";
 
 type Kind = "string" | "number" | "boolean" | "list" | "json" | "choice";
 
 /** One value that a route takes, wherever in the request it goes. */
 export interface Field {
   name: string;
-  place: "params" | "query" | "body";
+  /** `choice`: it is not sent, but chooses among the routes that share the command. */
+  place: "params" | "query" | "body" | "choice";
   kind: Kind;
   required: boolean;
   schema: z.ZodType;
@@ -18,6 +19,26 @@ export interface Field {
 
 /** A route that has a place on the command line. */
 export type CliRoute = RouteDecl & { name: string; cli: NonNullable<RouteDecl["cli"]> };
+
+/** Routes with a place on the command line. */
+export const cliRoutes: readonly CliRoute[] = routeList.filter(
+  (route): route is CliRoute => route.cli !== undefined,
+);
+
+/** What is typed as `noun verb`: one route, or several that an argument chooses among. */
+export interface Command {
+  noun: string;
+  verb: string;
+  routes: readonly [CliRoute, ...CliRoute[]];
+}
+
+export const commands: readonly Command[] = [
+  ...Map.groupBy(cliRoutes, ({ cli }) => `${cli.noun} ${cli.verb}`).values(),
+].map((routes) => ({
+  noun: routes[0]!.cli.noun,
+  verb: routes[0]!.cli.verb,
+  routes: routes as [CliRoute, ...CliRoute[]],
+}));
 
 /** Takes off what says "may be missing" or "is turned into", down to the type that is written. */
 function written(schema: z.ZodType): z.ZodType {
@@ -65,12 +86,46 @@ const shapeOf = (schema: z.ZodType | undefined): Record<string, z.ZodType> =>
 export function fieldsOf(route: CliRoute): Field[] {
   const args = route.cli.args ?? [];
   const params = [...route.path.matchAll(/:(\w+)|\*$/g)].map(([found, name]) => name ?? found);
+  const choices = Object.entries(route.cli.fixed ?? {}).map(([name, value]) =>
+    fieldOf(name, "choice", z.enum([value]), args),
+  );
   const all = [
+    ...choices,
     ...params.map((name) => fieldOf(name, "params", z.string(), args)),
     ...Object.entries(shapeOf(route.query)).map(([name, schema]) => fieldOf(name, "query", schema, args)),
     ...Object.entries(shapeOf(route.body)).map(([name, schema]) => fieldOf(name, "body", schema, args)),
   ];
   return all.filter((field, at) => all.findIndex(({ name }) => kebab(name) === kebab(field.name)) === at);
+}
+
+/** Fields of a command: those of all its routes; a choice has all their values. */
+export function fieldsOfCommand({ routes }: Command): Field[] {
+  const all = routes.flatMap(fieldsOf);
+  return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => {
+    const field = same[0]!;
+    const required = field.place === "choice" || same.filter((one) => one.required).length === routes.length;
+    return { ...field, required, hint: [...new Set(same.map(({ hint }) => hint))].join("|") };
+  });
+}
+
+/**
+ * The route of a command that the line means.
+ * @throws UsageError when its arguments choose none
+ */
+export function chooseRoute({ routes }: Command, parsed: Parsed): CliRoute {
+  const [first] = routes;
+  if (routes.length === 1) return first;
+  const words = [...parsed.positionals];
+  const typed = new Map<string, string | undefined>();
+  for (const name of first.cli.args ?? []) typed.set(name, last(parsed, `field:${name}`) ?? words.shift());
+  const names = Object.keys(first.cli.fixed ?? {});
+  const chosen = routes.find(({ cli }) => names.every((name) => cli.fixed?.[name] === typed.get(name)));
+  if (chosen) return chosen;
+  const [name = ""] = names;
+  const values = [...new Set(routes.map(({ cli }) => cli.fixed?.[name]))].join(", ");
+  throw new UsageError(
+    typed.get(name) === undefined ? `Missing: ${name} (${values}).` : `${name} is one of ${values}.`,
+  );
 }
 
 /** How a field is called in help: its declared short flag first. */

@@ -1,8 +1,7 @@
-import { routeList } from "@agent-gateway/contract";
-import { type CliRoute, fieldsOf, flagNames } from "./fields.ts";
+import { type Command, commands, fieldsOfCommand, flagNames } from "./fields.ts";
 import { kebab } from "./flags.ts";
 
-/** Commands that run here instead of calling the gateway: usage and what they do. */
+/** Commands made here rather than from a route: usage and what they do. Some stand among a noun's routes. */
 export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, summary: string])[]>> = {
   start: [["start [--config FILE] [--port N]", "Run the gateway."]],
   config: [["config check [--config FILE]", "Tell what is wrong with the configuration."]],
@@ -18,9 +17,24 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
       "Make the home directory from an archive; --force moves the present one aside.",
     ],
   ],
+  channels: [
+    ["channels list [agent]", "State of the channels of one agent, or of all."],
+    ["channels pending <agent> [channel] [--account ID]", "Who waits for approval."],
+    [
+      "channels policy <agent> <channel> [--dm-policy RULE] [--group-policy RULE] [--pairing] [--require-mention] [--account ID]",
+      "Show or change who may write; RULE is open, allowlist or disabled.",
+    ],
+    ["channels trace <agent> <message> [--channel NAME]", "What became of a message, with times."],
+  ],
+  trace: [
+    ["trace <message> [--agent ID] [--channel NAME]", "What became of a message, with any agent in reach."],
+  ],
   completion: [["completion bash|zsh|fish", "Print a script that completes commands in the shell."]],
   api: [["api <METHOD> <path> [--data JSON] [-o FILE]", "Call any address of the gateway."]],
 };
+
+/** Commands made here that ask a running gateway. */
+const WITH_GATEWAY = new Set(["channels", "trace"]);
 
 const CONNECTION = `Connection:
   --url URL     the gateway, default http://127.0.0.1:10850 (or GATEWAY_URL)
@@ -28,22 +42,32 @@ const CONNECTION = `Connection:
   --json        print one JSON value and nothing else
   --data JSON   an object merged into a write request`;
 
-/** Routes with a place on the command line. */
-export const cliRoutes: readonly CliRoute[] = routeList.filter(
-  (route): route is CliRoute => route.cli !== undefined,
-);
+export const nouns = (): string[] => [...new Set(commands.map(({ noun }) => noun))];
 
-export const nouns = (): string[] => [...new Set(cliRoutes.map(({ cli }) => cli.noun))];
-export const verbsOf = (noun: string): CliRoute[] => cliRoutes.filter(({ cli }) => cli.noun === noun);
+/** True for a command that is made here. */
+export const isLocal = (noun: string, verb: string | undefined): boolean =>
+  Object.hasOwn(LOCAL, noun) &&
+  (!nouns().includes(noun) || LOCAL[noun]!.some(([usage]) => usage.split(" ")[1] === verb));
+
+/** Commands of a noun that come from routes. */
+export const commandsOf = (noun: string): Command[] =>
+  commands.filter((command) => command.noun === noun && !isLocal(noun, command.verb));
+
+/** Verbs of a noun, those that are made here first. */
+export const verbsOf = (noun: string): string[] => [
+  ...(LOCAL[noun] ?? []).map(([usage]) => usage.split(" ")[1] ?? "").filter((word) => /^[a-z]/.test(word)),
+  ...commandsOf(noun).map(({ verb }) => verb),
+];
 
 const argumentName = (name: string) => (name === "*" ? "path" : kebab(name).replace(/-id$/, ""));
 
 /** `agent-gateway messages send <agent> <message> --chat <text> [flags]` */
-export function routeUsage(route: CliRoute): string {
+export function commandUsage(command: Command): string {
+  const [route] = command.routes;
   const { noun, verb, args = [] } = route.cli;
   const words = args.map((name) => ` <${argumentName(name)}>`);
   if (route.rawBody) words.push(route.rawBody === "ndjson" ? " <file|->" : " <file>");
-  const fields = fieldsOf(route).filter(({ name }) => !args.includes(name));
+  const fields = fieldsOfCommand(command).filter(({ name }) => !args.includes(name));
   const required = fields
     .filter((field) => field.required)
     .map((field) => ` --${flagNames(route, field)[0]} <${field.hint}>`);
@@ -56,8 +80,11 @@ const aligned = (rows: readonly (readonly [string, string])[]): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join("\n");
 };
 
-export function routeHelp(route: CliRoute): string {
-  const rows = fieldsOf(route).map((field): [string, string] => {
+const summaryOf = ({ routes: [route] }: Command) => route.cli.summary ?? route.summary;
+
+export function commandHelp(command: Command): string {
+  const [route] = command.routes;
+  const rows = fieldsOfCommand(command).map((field): [string, string] => {
     const names = flagNames(route, field).map((name) => `--${name}`);
     const needed = field.required ? "required" : "";
     const about = [field.schema.description, needed].filter(Boolean).join("; ");
@@ -65,31 +92,27 @@ export function routeHelp(route: CliRoute): string {
   });
   if (route.rawReply && route.rawReply !== "sse") rows.push(["-o, --output <file>", "save the reply"]);
   const flags = rows.length > 0 ? `\n\nFields:\n${aligned(rows)}` : "";
-  return `${route.summary}\n\nUsage: ${routeUsage(route)}${flags}\n\n${CONNECTION}`;
+  return `${summaryOf(command)}\n\nUsage: ${commandUsage(command)}${flags}\n\n${CONNECTION}`;
 }
 
 export function nounHelp(noun: string): string {
-  const rows = verbsOf(noun).map((route): [string, string] => [
-    routeUsage(route).replace("agent-gateway ", ""),
-    route.summary,
+  const rows = commandsOf(noun).map((command): [string, string] => [
+    commandUsage(command).replace("agent-gateway ", ""),
+    summaryOf(command),
   ]);
   return `Usage: agent-gateway ${noun} <command>\n\n${aligned([...(LOCAL[noun] ?? []), ...rows])}\n\n${CONNECTION}`;
 }
 
 export function fullHelp(): string {
-  const groups = nouns().map((noun): [string, string] => [
-    noun,
-    verbsOf(noun)
-      .map(({ cli }) => cli.verb)
-      .join(", "),
-  ]);
+  const groups = nouns().map((noun): [string, string] => [noun, verbsOf(noun).join(", ")]);
+  const here = Object.entries(LOCAL).filter(([noun]) => !WITH_GATEWAY.has(noun));
   return `Usage: agent-gateway <command> [arguments] [--flags]
 
 On this machine:
-${aligned(Object.values(LOCAL).flat())}
+${aligned(here.flatMap(([, lines]) => lines))}
 
 With a running gateway (\`agent-gateway <noun> --help\` tells more):
-${aligned(groups)}
+${aligned([...groups, ...LOCAL.trace!])}
 
 ${CONNECTION}
   --help, --version`;

@@ -55,6 +55,7 @@ export function buildRequest(route: CliRoute, parsed: Parsed): { input: RouteInp
   const missing: string[] = [];
   for (const field of fields) {
     const texts = typed.get(field.name);
+    if (field.place === "choice") continue;
     if (texts) {
       const value = parseValue(field, texts);
       if (field.place === "params") input.params[field.name] = String(value);
