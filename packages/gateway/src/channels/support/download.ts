@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { GatewayError } from "@agent-gateway/contract";
+import { onNewConnection } from "./exchange.ts";
 
 /** As in intake: more is not taken. */
 const MAX_BYTES = 20 * 1024 * 1024;
@@ -23,7 +24,11 @@ export interface Download {
  * @throws GatewayError with a sentence for the user; `PAYLOAD_TOO_LARGE` when it is announced too large
  */
 export async function openDownload({ url, headers, signal, provider, refuse }: Download): Promise<Readable> {
-  const response = await fetch(url, { headers, signal, redirect: "manual" }).catch(() => {
+  const response = await fetch(url, {
+    headers: onNewConnection(headers),
+    signal,
+    redirect: "manual",
+  }).catch(() => {
     throw noFile(`${provider} could not be reached`);
   });
   const reason = refuse?.(response) ?? (response.status === 200 ? undefined : refusal(response, provider));

@@ -11,6 +11,16 @@ export interface Answer {
 }
 
 /**
+ * Headers of a request on a connection of its own. On one that is kept, a request can meet its end: then nobody knows
+ * whether the provider took it, although it was merely idle for too long, or restarted.
+ */
+export function onNewConnection(given?: HeadersInit): Headers {
+  const headers = new Headers(given);
+  headers.set("connection", "close");
+  return headers;
+}
+
+/**
  * One request and its whole answer. Redirects are answers like any other: a message must not be posted twice, nor a
  * token shown to another host. Rejects as `fetch` does when the connection fails at any point or the signal aborts,
  * and when the answer is too long.
@@ -20,7 +30,11 @@ export async function exchange(
   init: RequestInit & { signal: AbortSignal },
   maxBytes = MAX_ANSWER_BYTES,
 ): Promise<Answer> {
-  const response = await fetch(url, { ...init, redirect: "manual" });
+  const response = await fetch(url, {
+    ...init,
+    headers: onNewConnection(init.headers),
+    redirect: "manual",
+  });
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

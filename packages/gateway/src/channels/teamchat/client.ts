@@ -1,5 +1,6 @@
 import { type WebClient as Client, WebClient, type WebClientOptions } from "@slack/web-api";
 import type { AgentConfig } from "../../config/index.ts";
+import { onNewConnection } from "../support/exchange.ts";
 import { apiRoot } from "./check.ts";
 
 export type Settings = Pick<NonNullable<AgentConfig["teamchat"]>, "botToken" | "apiBaseUrl">;
@@ -35,7 +36,12 @@ async function ask(
   init: RequestInit | undefined,
   signal: AbortSignal,
 ): Promise<Response> {
-  const response = await fetch(url, { ...init, redirect: "manual", signal });
+  const response = await fetch(url, {
+    ...init,
+    headers: onNewConnection(init?.headers),
+    redirect: "manual",
+    signal,
+  });
   if (response.status !== 429 || response.headers.has("retry-after")) return response;
   // The library takes a 429 without a wait for a broken connection.
   const headers = new Headers(response.headers);
