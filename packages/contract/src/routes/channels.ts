@@ -8,6 +8,16 @@ const admin = { auth: "admin", tag: "channels" } as const;
 /** What writes to the access file or the configuration meets a broken one. */
 const WRITES = ["CONFLICT"] as const;
 
+/** The same command for all channels; the one that is named chooses the route. */
+const command = (channel: string, verb: string, summary: string, ...more: string[]) => ({
+  noun: "channels",
+  verb,
+  args: ["agentId", "channel", ...more],
+  fixed: { channel },
+  summary,
+  ...(channel === "devicechat" && { flags: { account: "account_id" } }),
+});
+
 const pending = <R extends z.ZodType>(channel: string, reply: R) =>
   route({
     method: "GET",
@@ -16,6 +26,7 @@ const pending = <R extends z.ZodType>(channel: string, reply: R) =>
     summary: `Who waits for approval in ${channel}.`,
     params: agentParams,
     responses: { 200: reply },
+    cli: command(channel, "pending", "Who waits for approval."),
   });
 
 const dismiss = (channel: string) =>
@@ -27,6 +38,7 @@ const dismiss = (channel: string) =>
     params: schemas.senderParams,
     responses: { 200: schemas.done },
     errors: WRITES,
+    cli: command(channel, "dismiss", "Forget who waits, by id; they may ask again.", "senderId"),
   });
 
 const settle = <B extends z.ZodType>(channel: string, verb: "approve" | "deny", body: B) =>
@@ -39,6 +51,12 @@ const settle = <B extends z.ZodType>(channel: string, verb: "approve" | "deny", 
     body,
     responses: { 200: schemas.settledKnock },
     errors: ["NOT_FOUND", ...WRITES],
+    cli: command(
+      channel,
+      verb,
+      `${verb === "approve" ? "Let in" : "Refuse"} who waits under a pairing code.`,
+      "code",
+    ),
   });
 
 const policy = (channel: string) =>
@@ -51,6 +69,7 @@ const policy = (channel: string) =>
     body: schemas.policyPatch,
     responses: { 200: schemas.policyReply },
     errors: WRITES,
+    cli: command(channel, "policy", "Change who may write."),
   });
 
 const list = <R extends z.ZodType>(channel: string, rest: string, what: string, reply: R) =>
@@ -61,6 +80,11 @@ const list = <R extends z.ZodType>(channel: string, rest: string, what: string, 
     summary: `${what} that may write through ${channel}.`,
     params: agentParams,
     responses: { 200: reply },
+    cli: command(
+      channel,
+      what === "Users" ? "users" : "groups",
+      what === "Users" ? "Users that may write." : "Groups or servers that may write.",
+    ),
   });
 
 const revoke = <P extends z.ZodObject<z.ZodRawShape>>(
@@ -77,6 +101,12 @@ const revoke = <P extends z.ZodObject<z.ZodRawShape>>(
     params,
     responses: { 200: schemas.done },
     errors: WRITES,
+    cli: command(
+      channel,
+      what === "a user" ? "revoke" : "revoke-group",
+      what === "a user" ? "Take a user off the list." : "Take a group or server off the list.",
+      rest.slice(rest.indexOf(":") + 1),
+    ),
   });
 
 export const listBotchatPending = pending("botchat", schemas.botchatPending);

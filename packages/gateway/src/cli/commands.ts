@@ -93,7 +93,9 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
       return await runLocal(noun, rest);
     } catch (error) {
       if (!(error instanceof UsageError) || error.usage) throw error;
-      const lines = LOCAL[noun]!.map(([usage]) => `agent-gateway ${usage}`);
+      const all = LOCAL[noun]!.map(([usage]) => usage);
+      const own = all.filter((usage) => usage.startsWith(`${noun} ${verb} `));
+      const lines = (own.length > 0 ? own : all).map((usage) => `agent-gateway ${usage}`);
       throw new UsageError(error.message, lines.join("\n       "));
     }
   }

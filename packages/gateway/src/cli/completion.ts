@@ -18,9 +18,7 @@ function flags(): [command: string, flags: string[]][] {
     .map(([usage]) => [usage.split(" [")[0]!.replace(/ <.*/, ""), usage.match(/--[a-z-]+/g) ?? []]);
   const fromRoutes = commands.map((command): [string, string[]] => [
     `${command.noun} ${command.verb}`,
-    fieldsOfCommand(command).flatMap((field) =>
-      flagNames(command.routes[0], field).map((name) => `--${name}`),
-    ),
+    fieldsOfCommand(command).flatMap((field) => flagNames(command.routes, field).map((name) => `--${name}`)),
   ]);
   return [...new Map([...fromRoutes, ...local.filter(([, names]) => names.length > 0)])];
 }

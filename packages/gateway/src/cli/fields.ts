@@ -129,8 +129,9 @@ export function chooseRoute({ routes }: Command, parsed: Parsed): CliRoute {
 }
 
 /** How a field is called in help: its declared short flag first. */
-export function flagNames(route: CliRoute, field: Field): string[] {
-  const declared = Object.entries(route.cli.flags ?? {}).filter(([, name]) => name === field.name);
+export function flagNames(routes: readonly CliRoute[], field: Field): string[] {
+  const flags = routes.flatMap(({ cli }) => Object.entries(cli.flags ?? {}));
+  const declared = [...new Map(flags)].filter(([, name]) => name === field.name);
   const own = field.name === "*" ? "path" : kebab(field.name);
   return [...declared.map(([flag]) => kebab(flag)), own];
 }
@@ -142,7 +143,7 @@ export function flagsOf(route: CliRoute): Map<string, Flag> {
   const add = (flag: string, field: Field) => {
     if (!flags.has(flag)) flags.set(flag, { key: `field:${field.name}`, boolean: field.kind === "boolean" });
   };
-  for (const field of fields) for (const flag of flagNames(route, field)) add(flag, field);
+  for (const field of fields) for (const flag of flagNames([route], field)) add(flag, field);
   for (const field of fields) add(kebab(field.name).replace(/-id$/, ""), field);
   if (route.rawReply && route.rawReply !== "sse") {
     for (const flag of ["o", "output"]) flags.set(flag, { key: "output" });

@@ -70,7 +70,7 @@ export function commandUsage(command: Command): string {
   const fields = fieldsOfCommand(command).filter(({ name }) => !args.includes(name));
   const required = fields
     .filter((field) => field.required)
-    .map((field) => ` --${flagNames(route, field)[0]} <${field.hint}>`);
+    .map((field) => ` --${flagNames(command.routes, field)[0]} <${field.hint}>`);
   const optional = fields.some((field) => !field.required) ? " [flags]" : "";
   return `agent-gateway ${noun} ${verb}${words.join("")}${required.join("")}${optional}`;
 }
@@ -85,7 +85,7 @@ const summaryOf = ({ routes: [route] }: Command) => route.cli.summary ?? route.s
 export function commandHelp(command: Command): string {
   const [route] = command.routes;
   const rows = fieldsOfCommand(command).map((field): [string, string] => {
-    const names = flagNames(route, field).map((name) => `--${name}`);
+    const names = flagNames(command.routes, field).map((name) => `--${name}`);
     const needed = field.required ? "required" : "";
     const about = [field.schema.description, needed].filter(Boolean).join("; ");
     return [`${names.join(", ")}${field.hint ? ` <${field.hint}>` : ""}`, about];
