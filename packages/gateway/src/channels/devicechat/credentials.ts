@@ -1,0 +1,132 @@
+import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { AuthenticationCreds, AuthenticationState, SignalDataSet, SignalDataTypeMap } from "baileys";
+import { sweepTemporary, writeFileAtomic } from "../../lib/atomic-file.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { createMutex } from "../../lib/mutex.ts";
+import { openKeyJournal } from "./key-journal.ts";
+import type { Library } from "./library.ts";
+
+const CREDS = "creds.json";
+const KEYS = "keys-journal.jsonl";
+/** The files of this module, and what a crash in mid-write leaves of them. */
+const OWN = /^(?:creds\.json|keys-journal\.jsonl|\.(?:creds\.json|keys-journal\.jsonl)\.[0-9a-f]+\.tmp)$/;
+
+/** What a socket works with, read from disk. */
+export interface OpenCredentials {
+  state: AuthenticationState;
+  /** Writes `state.creds` once the phone confirmed the link; calls that wait together are one write. */
+  save(): Promise<void>;
+  /** Waits for what is being written. */
+  close(): Promise<void>;
+}
+
+/** The linked device's credentials in its folder. Other files of the folder are none of its business. */
+export interface Credentials {
+  /** JID of the linked number; undefined while there is none. Needs no library. */
+  linkedAs(): Promise<string | undefined>;
+  /** Opens what is there; what was never linked is begun anew. */
+  open(library: Library): Promise<OpenCredentials>;
+  /** Removes the credentials, and the folder when nothing else is in it. */
+  wipe(): Promise<void>;
+}
+
+/**
+ * True when the phone confirmed the link: only then the account's signature is there. `registered` with the number
+ * of a device in the JID means the same in credentials that were made elsewhere.
+ */
+export function isLinked(
+  creds: Partial<Pick<AuthenticationCreds, "me" | "account" | "registered">>,
+): boolean {
+  if (!creds.me?.id) return false;
+  return Boolean(creds.account) || creds.registered === true;
+}
+
+export function createCredentials(folder: string, clock: Clock): Credentials {
+  const file = join(folder, CREDS);
+  const read = () => readFile(file, "utf8").catch(() => undefined);
+
+  const removeOwn = async () => {
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (OWN.test(name)) await rm(join(folder, name), { force: true });
+    }
+  };
+
+  const parse = <T>(
+    text: string | undefined,
+    reviver?: (key: string, value: unknown) => unknown,
+  ): T | undefined => {
+    try {
+      return text === undefined ? undefined : (JSON.parse(text, reviver) as T);
+    } catch {
+      return undefined;
+    }
+  };
+
+  return {
+    async linkedAs() {
+      const creds = parse<Partial<AuthenticationCreds>>(await read());
+      return creds && isLinked(creds) ? creds.me?.id : undefined;
+    },
+
+    async open(library) {
+      const { replacer, reviver } = library.BufferJSON;
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await sweepTemporary(file, clock.now());
+      const stored = parse<AuthenticationCreds>(await read(), reviver);
+      const linked = stored !== undefined && isLinked(stored);
+      // Keys of an attempt that never ended in a link belong to no one.
+      if (!linked) await removeOwn();
+      const creds = linked ? stored : library.initAuthCreds();
+      const journal = await openKeyJournal(join(folder, KEYS));
+      const locked = createMutex();
+      let asked = false;
+
+      const keys = {
+        get<T extends keyof SignalDataTypeMap>(type: T, ids: string[]) {
+          const found: { [id: string]: SignalDataTypeMap[T] } = {};
+          for (const id of ids) {
+            const text = journal.get(`${type}/${id}`);
+            if (text === undefined) continue;
+            const value: unknown = JSON.parse(text, reviver);
+            found[id] = (
+              type === "app-state-sync-key"
+                ? library.proto.Message.AppStateSyncKeyData.fromObject(value as { [name: string]: unknown })
+                : value
+            ) as SignalDataTypeMap[T];
+          }
+          return found;
+        },
+        set(data: SignalDataSet) {
+          const change = Object.entries(data).flatMap(([type, values]) =>
+            Object.entries(values ?? {}).map(
+              ([id, value]) =>
+                [`${type}/${id}`, value === null ? null : JSON.stringify(value, replacer)] as const,
+            ),
+          );
+          return change.length > 0 ? journal.set(change) : Promise.resolve();
+        },
+      };
+
+      return {
+        state: { creds, keys },
+        save() {
+          if (asked || !(linked || creds.account)) return locked(() => {});
+          asked = true;
+          return locked(() => {
+            asked = false;
+            return writeFileAtomic(file, JSON.stringify(creds, replacer), { mode: 0o600, forceMode: true });
+          });
+        },
+        async close() {
+          await locked(() => journal.close());
+        },
+      };
+    },
+
+    async wipe() {
+      await removeOwn();
+      await rmdir(folder).catch(() => {});
+    },
+  };
+}
