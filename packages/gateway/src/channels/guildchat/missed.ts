@@ -1,0 +1,60 @@
+import { objectsOf } from "../support/payload.ts";
+import type { InboundMessage } from "../types.ts";
+import { compareIds, isSnowflake, type Me, parseMessage } from "./parse.ts";
+import { caughtUp, forget, type Position } from "./position.ts";
+import type { Api } from "./rest.ts";
+
+/** Most that is fetched of one channel. */
+const MOST = 100;
+const PAGE = 50;
+const AT_ONCE = 5;
+const CALL_MS = 15_000;
+
+export interface MissedDeps {
+  api: Api;
+  position: Position;
+  me: Me;
+  signal: AbortSignal;
+  receive(messages: readonly InboundMessage[]): Promise<void>;
+}
+
+/**
+ * Fetches what was written while nobody listened, for each channel that is behind. Ends where Discord cannot be asked:
+ * the rest stays behind. Rejects when messages could not be stored.
+ */
+export async function fetchMissed(deps: MissedDeps): Promise<void> {
+  const waiting = [...deps.position.behind];
+  while (waiting.length > 0) {
+    const asked = await Promise.all(waiting.splice(0, AT_ONCE).map((chatId) => ofChannel(deps, chatId)));
+    if (asked.includes(false)) return;
+  }
+}
+
+/** False when Discord cannot be asked now. */
+async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
+  const { api, position, me, signal, receive } = deps;
+  const known = position.channels[chatId];
+  if (!known) {
+    forget(position, chatId);
+    return true;
+  }
+  let after = known.last;
+  for (let fetched = 0; fetched < MOST; fetched += PAGE) {
+    const query = new URLSearchParams({ after, limit: String(PAGE) });
+    const result = await api.call("GET", `/channels/${chatId}/messages`, { query, signal, ms: CALL_MS });
+    if (result.kind === "refused" && (result.status === 403 || result.status === 404)) {
+      forget(position, chatId);
+      return true;
+    }
+    if (result.kind !== "done") return false;
+    const page = objectsOf(result.body)
+      .filter(({ id }) => isSnowflake(id))
+      .sort((a, b) => compareIds(String(a.id), String(b.id)));
+    const messages = page.flatMap((message) => parseMessage(message, me, known.guild) ?? []);
+    if (messages.length > 0) await receive(messages);
+    after = String(page.at(-1)?.id ?? after);
+    if (page.length < PAGE) break;
+  }
+  caughtUp(position, chatId, after);
+  return true;
+}
