@@ -1,0 +1,72 @@
+import { type Api, GrammyError } from "grammy/web";
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { AdapterContext, Connection } from "../types.ts";
+import { type CallSignal, connectionProblem, waitOf, within } from "./api.ts";
+import { type BotIdentity, rememberBot } from "./identity.ts";
+
+/** Kinds of updates that are read. */
+export const ALLOWED_UPDATES = ["message", "callback_query"] as const;
+const CALL_MS = 15_000;
+/** https://core.telegram.org/bots/api#botcommand */
+const COMMAND = /^[a-z0-9_]{1,32}$/;
+const MAX_DESCRIPTION = 256;
+
+export interface LineDeps {
+  api: Api;
+  token: string;
+  clock: Clock;
+  log: Logger;
+  commands: AdapterContext["commands"];
+}
+
+/** One account's line to Telegram: calls that wait as long as Telegram asked for, and fail with a sentence. */
+export function createLine({ api, token, clock, log, commands }: LineDeps) {
+  let notBefore = 0;
+  let introduced = false;
+
+  const line = {
+    api,
+    /** Rejects with a sentence for the user; the wait that Telegram asked for is kept also across connections. */
+    async call<T>(
+      run: (signal: CallSignal) => Promise<T>,
+      parent: AbortSignal,
+      withinMs = CALL_MS,
+    ): Promise<T> {
+      if (notBefore > clock.now()) await sleep(clock, notBefore - clock.now(), parent);
+      try {
+        parent.throwIfAborted();
+        return await within(clock, withinMs, parent, run);
+      } catch (error) {
+        const wait = error instanceof GrammyError && error.error_code === 429 ? waitOf(error) : undefined;
+        if (wait !== undefined) notBefore = clock.now() + wait;
+        throw connectionProblem(error);
+      }
+    },
+
+    /** Asks who the bot is; registers its commands, once and best effort. */
+    async greet(connection: Connection): Promise<BotIdentity> {
+      const me = await line.call((signal) => api.raw.getMe(signal), connection.signal);
+      const bot = { id: me.id, ...(me.username && { username: me.username }) };
+      rememberBot(token, bot);
+      if (!introduced) {
+        introduced = true;
+        void introduce(connection.signal);
+      }
+      return bot;
+    },
+  };
+
+  const introduce = (signal: AbortSignal) => {
+    const known = commands
+      .map(({ name, description }) => ({ command: name.replace(/^\//, ""), description }))
+      .filter(({ command, description }) => COMMAND.test(command) && description !== "")
+      .map(({ command, description }) => ({ command, description: description.slice(0, MAX_DESCRIPTION) }));
+    return line
+      .call((bound) => api.raw.setMyCommands({ commands: known }, bound), signal)
+      .catch((error: unknown) => log.debug({ err: error }, "could not register the commands"));
+  };
+
+  return line;
+}
+export type Line = ReturnType<typeof createLine>;

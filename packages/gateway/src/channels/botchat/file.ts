@@ -1,0 +1,93 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { type Api, InputFile } from "grammy/web";
+import { plainOf } from "../render/index.ts";
+import type { Content, SendOutcome } from "../types.ts";
+import { type Deliver, MARKUP, refused, textOf } from "./send.ts";
+
+type File = Content & { kind: "file" };
+type Method = "photo" | "voice" | "audio" | "video" | "document";
+
+/** https://core.telegram.org/bots/api#sendphoto */
+const MAX_PHOTO_BYTES = 10 * 1024 * 1024;
+/** Counted without markup: https://core.telegram.org/bots/api#sendphoto */
+const MAX_CAPTION = 1024;
+/** What Telegram says of a file that it takes only as a document: its proportions, its coding, the user's settings. */
+const NOT_AS_SUCH = /photo|image|dimension|voice|audio|video|too (?:big|large)|wrong (?:type|file)/i;
+
+/** Sends a file as what it is; as a document where Telegram does not take it for that. */
+export async function sendFile(api: Api, file: File, deliver: Deliver): Promise<SendOutcome> {
+  const found = await stat(file.path).catch(() => undefined);
+  if (!found?.isFile()) return { status: "failed", reason: "The file to send is gone." };
+  const method = methodOf(file, found.size);
+  const as = (way: Method) =>
+    withCaption(file.caption, (caption) => upload(api, file, way, caption, deliver));
+  try {
+    return await as(method);
+  } catch (error) {
+    if (method === "document" || !refused(error, NOT_AS_SUCH)) throw error;
+    return as("document");
+  }
+}
+
+export function methodOf({ mime, asDocument }: Pick<File, "mime" | "asDocument">, size: number): Method {
+  if (asDocument) return "document";
+  if (/^image\/(?:jpeg|png|webp)$/.test(mime)) return size <= MAX_PHOTO_BYTES ? "photo" : "document";
+  if (/^audio\/(?:ogg|opus)$/.test(mime)) return "voice";
+  if (/^audio\/(?:mpeg|mp4|x-m4a|m4a)$/.test(mime)) return "audio";
+  return mime === "video/mp4" ? "video" : "document";
+}
+
+type Caption = { caption?: string; parse_mode?: "HTML" };
+
+/** A caption with its markup, and without where that is refused; one that is too long is cut. */
+async function withCaption(
+  markdown: string | undefined,
+  send: (caption: Caption) => Promise<SendOutcome>,
+): Promise<SendOutcome> {
+  if (!markdown) return send({});
+  const plain = plainOf(markdown);
+  if (plain.length > MAX_CAPTION) {
+    return send({ caption: `${plain.slice(0, MAX_CAPTION - 1).toWellFormed()}…` });
+  }
+  const { text, parse_mode } = textOf(markdown);
+  try {
+    return await send({ caption: text, ...(parse_mode && { parse_mode }) });
+  } catch (error) {
+    if (!refused(error, MARKUP)) throw error;
+    return send({ caption: plain });
+  }
+}
+
+function upload(
+  api: Api,
+  { path, name }: File,
+  method: Method,
+  caption: Caption,
+  deliver: Deliver,
+): Promise<SendOutcome> {
+  return deliver(async (place, signal) => {
+    const stream = createReadStream(path);
+    try {
+      const body = new InputFile(stream, quoted(name));
+      const rest = { ...place, ...caption };
+      switch (method) {
+        case "photo":
+          return await api.raw.sendPhoto({ ...rest, photo: body }, signal);
+        case "voice":
+          return await api.raw.sendVoice({ ...rest, voice: body }, signal);
+        case "audio":
+          return await api.raw.sendAudio({ ...rest, audio: body }, signal);
+        case "video":
+          return await api.raw.sendVideo({ ...rest, video: body, supports_streaming: true }, signal);
+        default:
+          return await api.raw.sendDocument({ ...rest, document: body }, signal);
+      }
+    } finally {
+      stream.destroy();
+    }
+  });
+}
+
+/** grammY writes the name into a header as it is given. */
+const quoted = (name: string) => `"${name.replace(/[\p{Cc}"\\]/gu, "_") || "file"}"`;

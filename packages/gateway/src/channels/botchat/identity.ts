@@ -1,0 +1,21 @@
+/** Who the bot is: what mentions and replies are measured by. */
+export interface BotIdentity {
+  id: number;
+  /** Without `@`. Unknown until the provider was asked once. */
+  username?: string;
+}
+
+const known = new Map<string, BotIdentity>();
+
+/** Keeps what the provider said of the bot, for webhooks, which come without it. */
+export function rememberBot(token: string, identity: BotIdentity): void {
+  known.set(token, identity);
+}
+
+/** What is known of the bot; a token begins with the bot's id (`123456:…`). */
+export function botOf(token: string): BotIdentity {
+  const remembered = known.get(token);
+  if (remembered) return remembered;
+  const id = /^(\d{1,15}):/.exec(token)?.[1];
+  return { id: id === undefined ? 0 : Number(id) };
+}
