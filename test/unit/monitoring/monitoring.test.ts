@@ -120,7 +120,7 @@ describe("channels", () => {
         },
         devicechat: {
           enabled: true,
-          connected: false,
+          connected: true,
           lastInboundAt: 4000,
           lastOutboundAt: 9,
           lastError: "gone",

@@ -109,11 +109,11 @@ const statusOf = ({ connected, lastInboundAt, lastOutboundAt, lastError, queued 
 
 const latest = (a: number | null, b: number | null) => (a === null || (b !== null && b > a) ? b : a);
 
-/** A channel with several accounts is connected when all of them are. */
+/** A channel with several accounts is connected when one of them is. */
 function joined(known: ChannelStatus, report: ChannelReport): ChannelStatus {
   return {
     enabled: true,
-    connected: known.connected && report.connected,
+    connected: known.connected || report.connected,
     lastInboundAt: latest(known.lastInboundAt, report.lastInboundAt),
     lastOutboundAt: latest(known.lastOutboundAt, report.lastOutboundAt),
     lastError: known.lastError ?? report.lastError,
