@@ -53,7 +53,7 @@ export function createSender({ api, settings, clock }: SenderDeps) {
     content: Extract<Content, { kind: "file" }>,
     signal: AbortSignal,
   ): Promise<{ id: string; bytes: number } | SendOutcome> => {
-    const file = await openAsBlob(content.path, { type: content.mime }).catch(() => undefined);
+    const file = await openFile(content);
     if (!file) return { status: "failed", reason: "The file is not there any more." };
     try {
       const answer = await api.upload(file, content.name, signal);
@@ -80,6 +80,15 @@ export function createSender({ api, settings, clock }: SenderDeps) {
       return outcomeOfThrown(error);
     }
   };
+}
+
+/** The file, read from disk as it goes out; undefined when it is not there. */
+async function openFile({ path, mime }: { path: string; mime: string }): Promise<Blob | undefined> {
+  try {
+    return await openAsBlob(path, { type: mime });
+  } catch {
+    return undefined;
+  }
 }
 
 const UNREACHED = "WhatsApp could not be reached.";

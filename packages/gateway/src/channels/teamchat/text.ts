@@ -1,5 +1,5 @@
 /** `<…>` of Slack's messages: `@user`, `#channel`, `!command`, or a link, each with an optional label. */
-const TOKEN = /<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>/g;
+const TOKEN = /<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>/g;
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 
 const decode = (text: string) => text.replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
