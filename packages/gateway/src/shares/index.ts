@@ -60,6 +60,8 @@ export interface ShareItem {
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SWEEP_MS = 10 * 60_000;
 export const DEFAULT_TTL_SECONDS = 1800;
+/** Providers fetch what a message links to when it is sent or when it is first looked at. */
+const LINK_TTL_SECONDS = 86_400;
 
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 const nothing = () => new GatewayError("NOT_FOUND");
@@ -144,7 +146,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     async link(
       agentId: string,
       path: string,
-      ttlSeconds: number = DEFAULT_TTL_SECONDS,
+      ttlSeconds: number = LINK_TTL_SECONDS,
     ): Promise<string | undefined> {
       if (base === undefined || !base.startsWith("https:")) return undefined;
       const scope = { agentId, sessionId: "", sessionDir: paths.mediaDir(agentId) };

@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { messagingApi } from "@line/bot-sdk";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { checkToken } from "../../../packages/gateway/src/channels/sigchat/check.ts";
-import { createAdapter } from "../../../packages/gateway/src/channels/sigchat/index.ts";
+import { checkToken } from "../../../../packages/gateway/src/channels/sigchat/check.ts";
+import { createAdapter } from "../../../../packages/gateway/src/channels/sigchat/index.ts";
 import type {
   AdapterContext,
   InboundMessage,
   Outgoing,
-} from "../../../packages/gateway/src/channels/types.ts";
-import { openAdapter, outgoing, unending } from "../../fixtures/adapter.ts";
-import type { Fault } from "../../fixtures/fake-provider.ts";
-import { startFakeSigchat } from "../../fixtures/fake-sigchat.ts";
-import { manualClock } from "../../fixtures/manual-clock.ts";
-import { tempFolder } from "../../fixtures/temp-home.ts";
-import { until } from "../../harness.ts";
+} from "../../../../packages/gateway/src/channels/types.ts";
+import { openAdapter, outgoing, unending } from "../../../fixtures/adapter.ts";
+import type { Fault } from "../../../fixtures/fake-provider.ts";
+import { startFakeSigchat } from "../../../fixtures/fake-sigchat.ts";
+import { manualClock } from "../../../fixtures/manual-clock.ts";
+import { tempFolder } from "../../../fixtures/temp-home.ts";
+import { until } from "../../../harness.ts";
 
 const REPLY = "/v2/bot/message/reply";
 const PUSH = "/v2/bot/message/push";
