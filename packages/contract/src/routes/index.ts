@@ -2,6 +2,7 @@ import type { RouteDecl } from "../route.ts";
 import * as agents from "./agents.ts";
 import * as channelHealth from "./channel-health.ts";
 import * as channels from "./channels.ts";
+import * as devicechat from "./devicechat.ts";
 import * as history from "./history.ts";
 import * as media from "./media.ts";
 import * as messages from "./messages.ts";
@@ -18,6 +19,7 @@ export const routes = {
   ...agents,
   ...channelHealth,
   ...channels,
+  ...devicechat,
   ...ops,
   ...webhooks,
 };

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { channelFields } from "./agent-channels.ts";
 import { agentId } from "./common.ts";
+import { deviceAccount } from "./devicechat.ts";
 
 export const runtimeConfig = z.looseObject({
   type: z
@@ -30,7 +31,7 @@ export const agent = z.object({
   allow_tools: z.union([z.boolean(), z.array(z.string())]),
   orchestration_enabled: z.boolean(),
   channels: z.record(z.string(), z.looseObject({ enabled: z.boolean(), connected: z.boolean() })),
-  devicechat_accounts: z.array(z.unknown()),
+  devicechat_accounts: z.array(deviceAccount),
 });
 const allowTools = z.union([z.boolean(), z.array(z.string().max(200)).max(500)]);
 const label = z.string().max(200);

@@ -1,9 +1,11 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { renderSVG } from "uqr";
-import type { AdapterContext, Connection } from "../types.ts";
+import type { AdapterContext, Connection, InboundMessage, JsonObject } from "../types.ts";
+import { boundedMap } from "./bounded.ts";
 import { keyOf } from "./compose.ts";
 import { createCredentials } from "./credentials.ts";
 import type { Ending } from "./disconnect.ts";
+import { bareJid } from "./jid.ts";
 import { loadLibrary } from "./library.ts";
 import { createLinkState, LINK_WINDOW_MS } from "./link-state.ts";
 import { fetchMedia } from "./media.ts";
@@ -21,6 +23,10 @@ const CODE_MS = 30_000;
 /** Clocks of phones and of this machine differ: what is so much older than the link is history. */
 const HISTORY_SLACK_MS = 10 * 60_000;
 
+/** So many messages can be quoted with what they said. */
+const RECENT = 1_000;
+const MAX_QUOTE_CHARS = 200;
+
 const dataUrl = (text: string) =>
   `data:image/svg+xml;base64,${Buffer.from(renderSVG(text, { border: 2 })).toString("base64")}`;
 
@@ -36,7 +42,14 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
   /** Set while somebody ends the link. */
   let unlinking: Promise<void> | undefined;
   const working = createWorking(() => live, clock);
+  const recent = boundedMap<JsonObject>(RECENT, () => clock.now());
   const acknowledges = settings?.reactionLevel !== "off";
+
+  const remember = ({ messageId, senderId, text }: InboundMessage) => {
+    if (messageId === undefined) return;
+    const quoted = { id: messageId, text: text.slice(0, MAX_QUOTE_CHARS) };
+    recent.set(messageId, { participant: senderId, quoted });
+  };
 
   const pairingCode = async (socket: DeviceSocket, phone: string): Promise<void> => {
     try {
@@ -59,7 +72,13 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
       library,
       credentials: opened,
       url,
-      connection,
+      connection: {
+        alive: () => connection.alive(),
+        receive(messages) {
+          messages.forEach(remember);
+          return connection.receive(messages);
+        },
+      },
       clock,
       log,
       since: () => since,
@@ -159,6 +178,12 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
     send: (outgoing, signal) => send(live, outgoing, clock, signal),
     working: (target) => (acknowledges ? working.start(target) : () => {}),
     settle: (messageId) => working.settle(messageId),
+    quote: (messageId) => recent.get(messageId) ?? { quoted: { id: messageId, text: "" } },
+    async aliases(jid) {
+      if (!jid.endsWith("@lid") || !live) return [];
+      const number = await live.sock.signalRepository.lidMapping.getPNForLID(jid).catch(() => null);
+      return number === null ? [] : [bareJid(number)];
+    },
     fetchMedia: (media, signal) => fetchMedia(media, url, signal),
     markRead(target) {
       const key = keyOf(target);

@@ -1,4 +1,4 @@
-import type { ChannelAdapter } from "../types.ts";
+import type { ChannelAdapter, JsonObject } from "../types.ts";
 
 /** Where the link between an account and its phone stands. */
 export interface DeviceStatus {
@@ -32,4 +32,8 @@ export interface DeviceAdapter extends ChannelAdapter {
   unlink(): Promise<void>;
   /** Takes the processing reaction off a message, when it has one. */
   settle(messageId: string): void;
+  /** Other JIDs of the same user that the library knows, without asking anyone. */
+  aliases(jid: string): Promise<string[]>;
+  /** What `Target.reply` holds to quote a message; its sender and text only while it is fresh. */
+  quote(messageId: string): JsonObject;
 }

@@ -1,0 +1,112 @@
+import { basename, isAbsolute } from "node:path";
+import type { BodyOf } from "@agent-gateway/contract";
+import { GatewayError, type routes } from "@agent-gateway/contract";
+import type { DeviceAdapter } from "../../../channels/devicechat/types.ts";
+import { deviceAccounts } from "../../../channels/place.ts";
+import type { ChannelPlace, Content, SendOutcome, Target } from "../../../channels/types.ts";
+import type { AgentConfig } from "../../../config/index.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { detectFile } from "../../../lib/file-type.ts";
+import { openWithin, PathError } from "../../../lib/safe-path.ts";
+
+export interface DeviceSendDeps {
+  clock: Pick<Clock, "now">;
+  /** The adapter of an account that has one. */
+  findDevice(agentId: string, account: string): DeviceAdapter | undefined;
+  /** One attempt at once; never tried again. */
+  sendNow(place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome>;
+  /** Account over which the latest message of a chat came in. */
+  lastInboundAccount(agentId: string, jid: string): string | undefined;
+  /** Whether the policies let the chat of a JID write, and so be written to. */
+  allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[]): Promise<boolean>;
+  /** Folders (absolute) that an agent may send files from. */
+  roots(agent: AgentConfig): readonly string[];
+  /** A text in parts that each fit one message. */
+  split(text: string): string[];
+}
+
+type Body = BodyOf<typeof routes.sendThroughDevice>;
+
+/** Longer texts do not fit below an image. */
+const MAX_CAPTION_CHARS = 1_000;
+
+const refused = (path: string, message: string) =>
+  new GatewayError("INVALID_REQUEST", undefined, { details: [{ path, message }] });
+
+/** The image at an absolute path inside the folders. */
+async function imageAt(roots: readonly string[], path: string, asDocument: boolean): Promise<Content> {
+  if (!isAbsolute(path)) throw refused("image_path", "must be an absolute path");
+  const file = await openWithin(roots, path).catch((error: unknown) => {
+    if (!(error instanceof PathError)) throw error;
+    if (error.problem === "missing" || error.problem === "not-file") {
+      throw refused("image_path", "there is no such file");
+    }
+    throw new GatewayError("ARTIFACT_PATH_DENIED", undefined, {
+      details: [{ path: "image_path", message: "is outside what the agent may share" }],
+    });
+  });
+  try {
+    const { mime } = await detectFile(file.handle);
+    if (!mime.startsWith("image/")) throw refused("image_path", "is no image");
+    return {
+      kind: "file",
+      path: file.path,
+      mime,
+      name: basename(file.path),
+      ...(asDocument && { asDocument }),
+    };
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** Sends over a linked device to a chat that its account lets write. */
+export function createDeviceSend(deps: DeviceSendDeps) {
+  const choose = (agent: AgentConfig, jid: string): string => {
+    const known = deviceAccounts(agent);
+    const last = deps.lastInboundAccount(agent.id, jid);
+    const chosen = [last, "default", known.length === 1 ? known[0] : undefined].find(
+      (id) => id !== undefined && known.includes(id),
+    );
+    if (chosen === undefined) throw refused("account_id", "is needed: the agent has several accounts");
+    return chosen;
+  };
+
+  return async (
+    agent: AgentConfig,
+    body: Body,
+    accountOf: (agentId: string, named: string) => string,
+  ): Promise<void> => {
+    const { jid } = body;
+    const account = body.account_id === undefined ? choose(agent, jid) : accountOf(agent.id, body.account_id);
+    const place: ChannelPlace = { agentId: agent.id, channel: "devicechat", account };
+    const device = deps.findDevice(agent.id, account);
+    const aliases = (await device?.aliases(jid)) ?? [];
+    if (!(await deps.allowed(place, agent, jid, aliases))) {
+      throw new GatewayError("FORBIDDEN", "The account's policies do not allow this chat.");
+    }
+    const text = body.text?.trim() ? body.text : undefined;
+    const contents: Content[] = [];
+    if (body.image_path) {
+      const image = await imageAt(deps.roots(agent), body.image_path, body.as_document === true);
+      const caption = text !== undefined && text.length <= MAX_CAPTION_CHARS ? { caption: text } : {};
+      contents.push({ ...image, ...caption } as Content);
+    }
+    if (text !== undefined && !(body.image_path && text.length <= MAX_CAPTION_CHARS)) {
+      contents.push(...deps.split(text).map((part) => ({ kind: "text" as const, text: part })));
+    }
+    for (const [index, content] of contents.entries()) {
+      const quoted =
+        index === 0 && body.reply_to_message_id ? device?.quote(body.reply_to_message_id) : undefined;
+      const outcome = await deps.sendNow(
+        place,
+        { chatId: jid, reply: quoted ?? {}, receivedAt: deps.clock.now() },
+        content,
+      );
+      if (outcome.status !== "sent") {
+        throw new GatewayError("UPSTREAM_UNAVAILABLE", `The message was not sent: ${outcome.reason}`);
+      }
+    }
+    if (body.message_id) device?.settle(body.message_id);
+  };
+}
