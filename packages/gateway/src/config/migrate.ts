@@ -15,6 +15,34 @@ function older(a: Version, b: Version): boolean {
   return at !== -1 && a[at]! < b[at]!;
 }
 
+/** Settings of the only account that `devicechat` had before it had a list of them. */
+const FLAT_ACCOUNT = [
+  "label",
+  "dmPolicy",
+  "dmAllowlist",
+  "groupPolicy",
+  "groupAllowlist",
+  "requireMention",
+  "pairing",
+  "sendReadReceipts",
+  "reactionLevel",
+] as const;
+
+const isRecord = (value: unknown): value is Raw =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Moves the older settings of `devicechat` into the list of accounts, whatever version the file says it has. */
+function listDeviceAccounts(raw: Raw): void {
+  for (const entry of Array.isArray(raw.agents) ? (raw.agents as unknown[]) : []) {
+    const block = isRecord(entry) ? entry.devicechat : undefined;
+    if (!isRecord(block) || (Array.isArray(block.accounts) && block.accounts.length > 0)) continue;
+    const flat = FLAT_ACCOUNT.filter((key) => key in block);
+    if (flat.length === 0) continue;
+    block.accounts = [{ id: "default", ...Object.fromEntries(flat.map((key) => [key, block[key]])) }];
+    for (const key of flat) delete block[key];
+  }
+}
+
 /** Each step brings a file that is older than `to` to it. */
 const STEPS: readonly { to: Version; change(raw: Raw): void }[] = [
   {
@@ -37,6 +65,7 @@ const STEPS: readonly { to: Version; change(raw: Raw): void }[] = [
  * @returns `from` is the old version when something changed, else null.
  */
 export function migrate(raw: Raw): { from: string | null; problems: Problem[] } {
+  listDeviceAccounts(raw);
   if (raw.configVersion === undefined) return { from: null, problems: [] };
   const version = parse(raw.configVersion);
   const current = parse(CONFIG_VERSION)!;
