@@ -17,7 +17,10 @@ export interface CliDecl {
   verb: string;
   /** Path or body fields taken as positional arguments, in order. */
   args?: readonly string[];
-  /** Flag names (without dashes) that stand for a field of another name: `{ chat: "chat_id" }`. */
+  /**
+   * Flag names (without dashes) that stand for a field of another name, `{ chat: "chat_id" }`, or for one of its
+   * values: `{ group: "kind=group" }`.
+   */
   flags?: Readonly<Record<string, string>>;
   /**
    * Arguments that choose this route among those that share the command, instead of being sent:

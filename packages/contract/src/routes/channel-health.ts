@@ -50,6 +50,6 @@ export const allowInChannel = route({
     noun: "channels",
     verb: "allow",
     args: ["agentId", "channel", "id"],
-    flags: { account: "account_id" },
+    flags: { account: "account_id", group: "kind=group" },
   },
 });

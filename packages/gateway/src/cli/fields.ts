@@ -131,7 +131,7 @@ export function chooseRoute({ routes }: Command, parsed: Parsed): CliRoute {
 /** How a field is called in help: its declared short flag first. */
 export function flagNames(routes: readonly CliRoute[], field: Field): string[] {
   const flags = routes.flatMap(({ cli }) => Object.entries(cli.flags ?? {}));
-  const declared = [...new Map(flags)].filter(([, name]) => name === field.name);
+  const declared = [...new Map(flags)].filter(([, name]) => name.split("=", 1)[0] === field.name);
   const own = field.name === "*" ? "path" : kebab(field.name);
   return [...declared.map(([flag]) => kebab(flag)), own];
 }
@@ -141,7 +141,13 @@ export function flagsOf(route: CliRoute): Map<string, Flag> {
   const flags = new Map<string, Flag>(GLOBAL_FLAGS);
   const fields = fieldsOf(route);
   const add = (flag: string, field: Field) => {
-    if (!flags.has(flag)) flags.set(flag, { key: `field:${field.name}`, boolean: field.kind === "boolean" });
+    if (flags.has(flag)) return;
+    const fixed = route.cli.flags?.[flag]?.split("=", 2)[1];
+    flags.set(flag, {
+      key: `field:${field.name}`,
+      boolean: field.kind === "boolean",
+      ...(fixed !== undefined && { fixed }),
+    });
   };
   for (const field of fields) for (const flag of flagNames([route], field)) add(flag, field);
   for (const field of fields) add(kebab(field.name).replace(/-id$/, ""), field);

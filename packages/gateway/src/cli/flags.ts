@@ -4,6 +4,8 @@ import { UsageError } from "./errors.ts";
 export interface Flag {
   key: string;
   boolean?: boolean;
+  /** The value that it stands for, without one of its own. */
+  fixed?: string;
 }
 /** Flags by their kebab-case names; one letter for the short ones. */
 export type Flags = ReadonlyMap<string, Flag>;
@@ -49,6 +51,7 @@ function readFlag(tokens: readonly string[], flags: Flags): Read | null {
     const negated = name.startsWith("no-") ? flags.get(kebab(name.slice(3))) : undefined;
     return negated?.boolean && given === undefined ? { flag: negated, value: "false", size: 1 } : null;
   }
+  if (flag.fixed !== undefined && given === undefined) return { flag, value: flag.fixed, size: 1 };
   if (flag.boolean) {
     if (given !== undefined && given !== "true" && given !== "false") {
       throw new UsageError(`--${name} is either true or false.`);
