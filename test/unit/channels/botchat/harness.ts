@@ -1,12 +1,6 @@
 import { onTestFinished } from "vitest";
 import { createAdapter } from "../../../../packages/gateway/src/channels/botchat/index.ts";
-import type {
-  AdapterContext,
-  ChannelAdapter,
-  Connection,
-  InboundMessage,
-  Outgoing,
-} from "../../../../packages/gateway/src/channels/types.ts";
+import type { AdapterContext, Outgoing } from "../../../../packages/gateway/src/channels/types.ts";
 import type { AgentConfig } from "../../../../packages/gateway/src/config/index.ts";
 import { type Clock, systemClock } from "../../../../packages/gateway/src/lib/clock.ts";
 import { recordingLogger } from "../../../fixtures/temp-home.ts";
@@ -42,42 +36,6 @@ export async function adapterFor({ botchat, clock = systemClock, publicUrl }: Se
   const adapter = await createAdapter(context);
   onTestFinished(() => adapter.close());
   return { adapter, log };
-}
-
-/** A connection in memory, with what the gateway keeps on disk: the inbox by event id, and the position. */
-export function connectionOf(kept = { inbox: new Map<string, InboundMessage>(), position: "" }) {
-  const controller = new AbortController();
-  const state = { alive: 0, failing: false };
-  const connection: Connection = {
-    signal: controller.signal,
-    alive: () => void state.alive++,
-    rest: () => {},
-    async receive(messages) {
-      if (state.failing) throw new Error("the disk is full");
-      for (const message of messages) {
-        if (!kept.inbox.has(message.eventId)) kept.inbox.set(message.eventId, message);
-      }
-    },
-    position: () => kept.position || undefined,
-    async savePosition(value) {
-      kept.position = value;
-    },
-  };
-  return { connection, kept, state, end: () => controller.abort() };
-}
-
-/** Connects until the test ends; `done` tells how it ended. */
-export function connect(adapter: ChannelAdapter, kept?: ReturnType<typeof connectionOf>["kept"]) {
-  const made = connectionOf(kept);
-  const done = adapter.connect!(made.connection).then(
-    () => "ended",
-    (error: unknown) => (error as Error).message,
-  );
-  onTestFinished(async () => {
-    made.end();
-    await done;
-  });
-  return { ...made, done };
 }
 
 export const outgoing = (

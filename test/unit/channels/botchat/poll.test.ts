@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { nothingKept, openConnection } from "../../../fixtures/connection.ts";
 import { BOT, startFakeBotchat } from "../../../fixtures/fake-botchat.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { until } from "../../../harness.ts";
-import { adapterFor, connect } from "./harness.ts";
+import { adapterFor } from "./harness.ts";
 
 async function fake(options?: { longPoll?: boolean }) {
   const server = await startFakeBotchat(options);
@@ -17,7 +18,7 @@ describe("polling", () => {
   it("stores messages, then confirms them [CH-BOTCHAT-8]", async () => {
     const api = await fake();
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { kept, state } = connect(adapter);
+    const { kept, state } = openConnection(adapter);
     const first = api.message("one");
     await until(() => kept.inbox.size === 1, "the first message");
     await until(() => api.confirmed() === first + 1, "its confirmation");
@@ -27,10 +28,9 @@ describe("polling", () => {
     expect(kept.position).toBe(`${BOT.id}:${first + 2}`);
     expect(state.alive).toBeGreaterThan(1);
     expect(api.callsOf("deleteWebhook")[0]!.params).toEqual({ drop_pending_updates: false });
-    expect(api.callsOf("getUpdates")[0]!.params).toMatchObject({
-      timeout: 25,
-      allowed_updates: ["message", "callback_query"],
-    });
+    const asked = { allowed_updates: ["message", "callback_query"] };
+    expect(api.callsOf("getUpdates")[0]!.params).toMatchObject({ timeout: 0, ...asked });
+    expect(api.callsOf("getUpdates")[1]!.params).toMatchObject({ timeout: 25, ...asked });
     expect(api.callsOf("setMyCommands")[0]!.params).toEqual({
       commands: [
         { command: "session", description: "Shows the session." },
@@ -43,12 +43,11 @@ describe("polling", () => {
     const api = await fake();
     const id = api.message("keep me");
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { connectionOf } = await import("./harness.ts");
-    const broken = connectionOf();
+    const broken = openConnection(adapter);
     broken.state.failing = true;
-    await expect(adapter.connect!(broken.connection)).rejects.toThrow("the disk is full");
-    expect(broken.kept.position).toBe("");
-    const { kept } = connect(adapter, broken.kept);
+    expect(await broken.done).toBe("the disk is full");
+    expect(broken.kept.position).toBeUndefined();
+    const { kept } = openConnection(adapter, broken.kept);
     await until(() => kept.inbox.size === 1, "the message");
     await until(() => api.confirmed() === id + 1, "its confirmation");
     expect(api.callsOf("setMyCommands")).toHaveLength(1);
@@ -57,13 +56,13 @@ describe("polling", () => {
   it("goes on where it stopped, and takes an update once however often it comes [CH-BOTCHAT-8]", async () => {
     const api = await fake();
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const first = connect(adapter);
+    const first = openConnection(adapter);
     for (let time = 0; time < 3; time++) api.push({ update_id: 5000, ...textUpdate("thrice") });
     await until(() => first.kept.inbox.size === 1, "the message");
     first.end();
     expect(await first.done).toBe("ended");
     api.message("while away");
-    const second = connect(adapter, first.kept);
+    const second = openConnection(adapter, first.kept);
     await until(() => second.kept.inbox.size === 2, "what came meanwhile");
     const polls = api.callsOf("getUpdates");
     expect(polls.some(({ params }) => params.offset === 5001)).toBe(true);
@@ -73,7 +72,7 @@ describe("polling", () => {
     const api = await fake();
     api.message("hello");
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { kept } = connect(adapter, { inbox: new Map(), position: "1:99999" });
+    const { kept } = openConnection(adapter, { ...nothingKept(), position: "1:99999" });
     await until(() => kept.inbox.size === 1, "the message");
     expect(api.callsOf("getUpdates")[0]!.params.offset).toBeUndefined();
   });
@@ -99,17 +98,24 @@ describe("polling", () => {
     onTestFinished(() => void server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { adapter } = await adapterFor({ botchat: settings({ url }) });
-    const { kept } = connect(adapter, { inbox: new Map(), position: `${BOT.id}:5000` });
+    const { kept } = openConnection(adapter, { ...nothingKept(), position: `${BOT.id}:5000` });
     await until(() => asked.includes(18), "the new offset");
     expect(kept.inbox.size).toBe(1);
     expect(asked[0]).toBe(5000);
   });
 
+  it("proves at once that it is alive [CH-BOTCHAT-8]", async () => {
+    const api = await fake();
+    const { adapter } = await adapterFor({ botchat: settings(api) });
+    const { state } = openConnection(adapter);
+    await until(() => state.alive === 1, "the first proof", 2_000);
+  });
+
   it("ends at once when it has to [CH-BOTCHAT-8]", async () => {
     const api = await fake();
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { end, done } = connect(adapter);
-    await until(() => api.callsOf("getUpdates").length > 0, "the poll");
+    const { end, done } = openConnection(adapter);
+    await until(() => api.callsOf("getUpdates").length > 1, "the poll");
     const started = performance.now();
     end();
     expect(await done).toBe("ended");
@@ -119,7 +125,7 @@ describe("polling", () => {
   it("does not hammer a server that never waits [CH-BOTCHAT-8]", async () => {
     const api = await fake({ longPoll: false });
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { state } = connect(adapter);
+    const { state } = openConnection(adapter);
     await until(() => state.alive >= 3, "three polls");
     const before = api.callsOf("getUpdates").length;
     const started = performance.now();
@@ -130,9 +136,9 @@ describe("polling", () => {
 
   it("says which gateway to stop when another one polls [CH-BOTCHAT-9]", async () => {
     const api = await fake();
-    const one = connect((await adapterFor({ botchat: settings(api) })).adapter);
-    await until(() => api.callsOf("getUpdates").length === 1, "the first poll");
-    connect((await adapterFor({ botchat: settings(api) })).adapter);
+    const one = openConnection((await adapterFor({ botchat: settings(api) })).adapter);
+    await until(() => api.callsOf("getUpdates").length === 2, "the first long poll");
+    openConnection((await adapterFor({ botchat: settings(api) })).adapter);
     expect(await one.done).toBe(
       "Another program polls with this bot's token: stop it, or give this agent a bot of its own.",
     );
@@ -146,17 +152,17 @@ describe("polling", () => {
     const api = await fake();
     api.fault("getMe", { kind: "status", status, body: "<html>no</html>" });
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    expect(await connect(adapter).done).toBe(sentence);
+    expect(await openConnection(adapter).done).toBe(sentence);
   });
 
   it("says that Telegram cannot be reached, without its address [CH-BOTCHAT-9]", async () => {
     const api = await fake();
     await api.stop();
     const { adapter, log } = await adapterFor({ botchat: settings(api) });
-    expect(await connect(adapter).done).toBe("Telegram cannot be reached (ECONNREFUSED).");
+    expect(await openConnection(adapter).done).toBe("Telegram cannot be reached (ECONNREFUSED).");
     expect(log.text()).not.toContain(BOT.token);
     await api.start();
-    const { state } = connect(adapter);
+    const { state } = openConnection(adapter);
     await until(() => state.alive > 0 || api.callsOf("getUpdates").length > 0, "the next connection");
   });
 
@@ -164,7 +170,7 @@ describe("polling", () => {
     const api = await fake();
     api.fault("getUpdates", { kind });
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    expect(await connect(adapter).done).toMatch(/^Telegram cannot be reached/);
+    expect(await openConnection(adapter).done).toMatch(/^Telegram cannot be reached/);
   });
 
   it("gives up a poll that is never answered [CH-BOTCHAT-9]", async () => {
@@ -172,7 +178,7 @@ describe("polling", () => {
     const clock = manualClock();
     api.fault("getUpdates", { kind: "hang" });
     const { adapter } = await adapterFor({ botchat: settings(api), clock });
-    const { done } = connect(adapter);
+    const { done } = openConnection(adapter);
     await until(() => api.callsOf("getUpdates").length === 1, "the poll");
     clock.advance(40_000);
     expect(await done).toMatch(/^Telegram cannot be reached/);
@@ -189,9 +195,9 @@ describe("polling", () => {
     };
     api.fault("getUpdates", { kind: "status", status: 429, body });
     const { adapter } = await adapterFor({ botchat: settings(api), clock });
-    expect(await connect(adapter).done).toMatch(/^Telegram limits the rate/);
+    expect(await openConnection(adapter).done).toMatch(/^Telegram limits the rate/);
     const calls = api.calls.length;
-    const { state } = connect(adapter);
+    const { state } = openConnection(adapter);
     clock.advance(119_000);
     expect(api.calls.length).toBe(calls);
     clock.advance(1_000);
@@ -202,7 +208,7 @@ describe("polling", () => {
   it("acknowledges a pressed button once it is stored [CH-BOTCHAT-7]", async () => {
     const api = await fake();
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { kept } = connect(adapter);
+    const { kept } = openConnection(adapter);
     api.press("/model opus");
     await until(() => api.callsOf("answerCallbackQuery").length > 0, "the acknowledgement");
     const [message] = [...kept.inbox.values()];
@@ -217,7 +223,7 @@ describe("polling", () => {
     const text = "漢".repeat(4096);
     for (let n = 0; n < 100; n++) api.message(text);
     const { adapter } = await adapterFor({ botchat: settings(api) });
-    const { kept } = connect(adapter);
+    const { kept } = openConnection(adapter);
     await until(() => kept.inbox.size === 100, "all messages");
   });
 });

@@ -28,13 +28,15 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
   const bot = await line.greet(connection);
   await line.call((bound) => line.api.raw.deleteWebhook({ drop_pending_updates: false }, bound), signal);
   let offset = offsetOf(connection.position(), bot.id);
+  // The first poll proves at once that the line is alive.
+  let timeout = 0;
   while (!signal.aborted) {
     const asked = clock.now();
     const updates = await line.call(
       (bound) =>
         line.api.raw.getUpdates(
           {
-            timeout: POLL_SECONDS,
+            timeout,
             allowed_updates: ALLOWED_UPDATES,
             ...(offset !== undefined && { offset }),
           },
@@ -44,6 +46,8 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
       POLL_MS,
     );
     connection.alive();
+    const patient = timeout > 0;
+    timeout = POLL_SECONDS;
     const messages: InboundMessage[] = [];
     for (const update of updates) {
       const parsed = parseUpdate(update, bot);
@@ -58,7 +62,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
     const next = updates.length === 0 ? offset : Math.max(...updates.map((update) => update.update_id)) + 1;
     // Not only upwards: after a silent week Telegram goes on from any number.
     if (next !== undefined && next !== offset) await connection.savePosition(`${bot.id}:${next}`);
-    else if (clock.now() - asked < HASTY_MS) await sleep(clock, PAUSE_MS, signal);
+    else if (patient && clock.now() - asked < HASTY_MS) await sleep(clock, PAUSE_MS, signal);
     offset = next;
   }
 }

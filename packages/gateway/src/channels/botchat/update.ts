@@ -68,7 +68,7 @@ const callback = z.object({
   from: user,
   data: text,
   message: z
-    .object({ message_id: id, chat, ...thread })
+    .object({ chat, ...thread })
     .optional()
     .catch(undefined),
 });
