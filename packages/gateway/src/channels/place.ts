@@ -64,6 +64,7 @@ const POLICY = new Set([
   "requireMention",
   "label",
   "coalesceMs",
+  "progressMs",
   "accounts",
 ]);
 

@@ -18,6 +18,13 @@ const common = {
     .max(60_000)
     .default(0)
     .describe("Messages of one sender that come within this time become one turn; 0 keeps them apart."),
+  progressMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(15_000)
+    .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does."),
 };
 const token = (what: string) => z.string().min(1).optional().describe(what);
 const base = (what: string) => url.optional().describe(`Address of ${what}, for servers of your own.`);

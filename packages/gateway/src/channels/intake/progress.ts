@@ -2,8 +2,7 @@ import type { ChannelAdapter, ChannelPlace, Target } from "../types.ts";
 import type { IntakeDeps } from "./ports.ts";
 import type { InboxRow } from "./store.ts";
 
-/** A turn that takes longer shows what there is so far, where the provider lets a message be changed later. */
-const FIRST_MS = 15_000;
+/** Providers allow about one change a second in a chat; people read slower. */
 const EVERY_MS = 4_000;
 /** Less than the smallest limit of a provider, with room for markup. */
 const MAX_CHARS = 1_500;
@@ -14,13 +13,20 @@ const MAX_CHARS = 1_500;
  */
 export function showProgress(
   { clock, delivery, log }: Pick<IntakeDeps, "clock" | "delivery" | "log">,
-  where: { place: ChannelPlace; row: InboxRow; target: Target; adapter: ChannelAdapter | undefined },
+  where: {
+    place: ChannelPlace;
+    row: InboxRow;
+    target: Target;
+    adapter: ChannelAdapter | undefined;
+    /** The turn's age at which it begins; 0 for never. */
+    afterMs: number;
+  },
   text: () => string,
 ): () => void {
-  const { place, row, target } = where;
-  if (!where.adapter?.edit) return () => {};
+  const { place, row, target, afterMs } = where;
+  if (!where.adapter?.edit || afterMs === 0) return () => {};
   let shown = "";
-  let cancel = clock.after(FIRST_MS, show);
+  let cancel = clock.after(afterMs, show);
 
   function show() {
     const now = text().trim().slice(0, MAX_CHARS);
@@ -34,7 +40,7 @@ export function showProgress(
           .catch((error) => log.warn({ err: error }, "a progress message could not be stored"));
       }
     }
-    cancel = clock.after(EVERY_MS, show);
+    cancel = clock.after(Math.min(EVERY_MS, afterMs), show);
   }
   return () => cancel();
 }

@@ -89,7 +89,8 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         ],
         closing: (end) => answer(rows, message, end),
       });
-      endProgress = showProgress(deps, { place, row, target, adapter }, () => turn.log.text);
+      const afterMs = agent[place.channel]?.progressMs ?? 0;
+      endProgress = showProgress(deps, { place, row, target, adapter, afterMs }, () => turn.log.text);
       const result = await turn.done;
       if (!result.stored)
         await storeLater(() => answer(rows, message, { result, reason: undefined, produced: true }));
