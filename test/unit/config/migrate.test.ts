@@ -37,4 +37,25 @@ describe("migration", () => {
     expect(migrate({ configVersion: "3.1.0" }).problems[0]!.message).toMatch(/newer/);
     expect(migrate({ configVersion: 7 }).problems[0]!.message).toMatch(/not a version/);
   });
+
+  it("makes an account of an older linked device's own settings, whatever the file's version [CH-ACCESS-22]", () => {
+    const flat = { enabled: true, dmPolicy: "open", dmAllowlist: ["1"], pairing: false, label: null };
+    const several = { dmPolicy: "open", accounts: [{ id: "work" }] };
+    const raw = {
+      agents: [
+        { id: "a", devicechat: flat },
+        { id: "b", devicechat: several },
+        { id: "c", devicechat: {} },
+        7,
+      ],
+    };
+    expect(migrate(raw)).toEqual({ from: null, problems: [] });
+    const account = { id: "default", label: null, dmPolicy: "open", dmAllowlist: ["1"], pairing: false };
+    expect(raw.agents).toEqual([
+      { id: "a", devicechat: { enabled: true, accounts: [account] } },
+      { id: "b", devicechat: { dmPolicy: "open", accounts: [{ id: "work" }] } },
+      { id: "c", devicechat: {} },
+      7,
+    ]);
+  });
 });

@@ -108,16 +108,10 @@ function merge(into: Raw, values: ReadonlyMap<string, unknown>): void {
   }
 }
 
-/** The accounts of a `devicechat` block as they are written; older blocks hold the only account's keys themselves. */
+/** The accounts of a `devicechat` block; `default` while there is none. */
 function accountsOf(block: Raw): Raw[] {
-  if (Array.isArray(block.accounts) && block.accounts.length > 0) return block.accounts.filter(isRecord);
-  const account: Raw = { id: "default" };
-  for (const key of ACCOUNT) {
-    if (block[key] !== undefined) account[key] = block[key];
-    delete block[key];
-  }
-  block.accounts = [account];
-  return [account];
+  if (!Array.isArray(block.accounts) || block.accounts.length === 0) block.accounts = [{ id: "default" }];
+  return (block.accounts as unknown[]).filter(isRecord);
 }
 
 /**

@@ -7,18 +7,7 @@ import type { Policy, SenderChannel } from "./policy.ts";
 
 type Raw = Record<string, unknown>;
 
-/** Fields that `devicechat` had in its block before it had accounts. */
-const FLAT = [
-  "label",
-  "dmPolicy",
-  "dmAllowlist",
-  "groupPolicy",
-  "groupAllowlist",
-  "requireMention",
-  "pairing",
-  "sendReadReceipts",
-  "reactionLevel",
-] as const;
+/** The account that is there while none is configured. */
 export const DEFAULT_ACCOUNT = "default";
 
 const isRecord = (value: unknown): value is Raw =>
@@ -71,13 +60,6 @@ function blockOf(entry: Raw, { channel, account }: ChannelPlace): Raw {
   // The account was removed after the knock.
   if (account !== DEFAULT_ACCOUNT) throw new GatewayError("CONFLICT", "This account is not configured.");
   const made: Raw = { id: account };
-  if (accounts.length === 0) {
-    for (const key of FLAT) {
-      if (!(key in block)) continue;
-      made[key] = block[key];
-      delete block[key];
-    }
-  }
   accounts.push(made);
   return made;
 }
