@@ -23,7 +23,7 @@ const ENTRIES = {
  * Stays a package of its own: with its signal library it is under the GPL and optional, and only who links a device
  * over it loads it.
  */
-const UNBUNDLED = ["baileys"];
+const UNBUNDLED = ["baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
 
 /**
  * Importing a built-in as an ES module reads all its exports, which loads what lies behind lazy ones: for `node:http`

@@ -2,13 +2,25 @@ import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
-import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
+import {
+  accountsOf,
+  type ChannelPlace,
+  checkToken,
+  createAccess,
+  createChannels,
+  createDeviceAccounts,
+  type DeviceAdapter,
+  imageFile,
+  splitFor,
+  WEBHOOKS,
+} from "./channels/index.ts";
 import type { ConfigStore, Env, Paths } from "./config/index.ts";
 import { openDatabase } from "./db/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, type Endpoint } from "./http/index.ts";
 import { agentRoutes } from "./http/routes/agents.ts";
 import { accessRoutes } from "./http/routes/channels/access.ts";
+import { deviceRoutes } from "./http/routes/channels/devicechat.ts";
 import { channelHealthRoutes } from "./http/routes/channels/health.ts";
 import { dashboardRoutes } from "./http/routes/dashboard.ts";
 import { historyRoutes } from "./http/routes/history.ts";
@@ -151,11 +163,22 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     log,
   });
 
+  const devicePlace = (agentId: string, account: string): ChannelPlace => ({
+    agentId,
+    channel: "devicechat",
+    account,
+  });
+  const findDevice = (id: string, account: string) =>
+    channels.adapter(devicePlace(id, account)) as DeviceAdapter | undefined;
+
   const agents = createAgents({
     config: store,
     paths,
     env,
-    channelsOf: async (id) => ({ channels: await channels.view(id), devicechat_accounts: [] }),
+    channelsOf: async (id) => ({
+      channels: await channels.view(id),
+      devicechat_accounts: accountsOf(requireAgent(id), (account) => findDevice(id, account)?.status()),
+    }),
     checkToken,
   });
 
@@ -188,6 +211,23 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     ...modelRoutes({ models, saveModel: (id, model) => agents.update(id, { model }) }),
     ...accessRoutes({ access, requireAgent }),
     ...channelHealthRoutes({ channels, trace: channels.trace, allow: allowInChannel }),
+    ...deviceRoutes({
+      accounts: createDeviceAccounts(store),
+      requireAgent,
+      clock,
+      findDevice,
+      device: async (id, account) =>
+        (await channels.requireAdapter(requireAgent(id), devicePlace(id, account))) as
+          | DeviceAdapter
+          | undefined,
+      dropDevice: (id, account) => channels.dropAdapter(devicePlace(id, account)),
+      forgetKnocks: access.forget,
+      sendNow: channels.sendNow,
+      lastInboundAccount: (id, jid) => channels.lastInboundAccount(id, "devicechat", jid),
+      allowed: access.allowed,
+      roots: (entry) => [entry.workspace, paths.mediaDir(entry.id)],
+      split: (text) => splitFor("devicechat", text),
+    }),
     ...webhookRoutes({ webhooks, clock }),
     ...monitoringRoutes({ monitoring }),
   ];

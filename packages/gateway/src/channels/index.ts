@@ -18,8 +18,17 @@ import type { AccessPort, ChannelName, ChannelPlace, Content, SendOutcome, Targe
 
 export { createAccess } from "./access/index.ts";
 export { imageFile } from "./attachment.ts";
+export {
+  accountsOf,
+  createDeviceAccounts,
+  type DeviceAccounts,
+  noAccount,
+  onlyAccount,
+} from "./devicechat/accounts.ts";
+export type { DeviceAdapter } from "./devicechat/types.ts";
 export { checkToken } from "./load.ts";
 export { deviceAccounts } from "./place.ts";
+export { splitFor } from "./render/index.ts";
 export type { ChannelStep } from "./steps.ts";
 export * from "./types.ts";
 export { WEBHOOKS } from "./webhooks.ts";

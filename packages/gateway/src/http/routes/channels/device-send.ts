@@ -1,9 +1,14 @@
 import { basename, isAbsolute } from "node:path";
 import type { BodyOf } from "@agent-gateway/contract";
 import { GatewayError, type routes } from "@agent-gateway/contract";
-import type { DeviceAdapter } from "../../../channels/devicechat/types.ts";
-import { deviceAccounts } from "../../../channels/place.ts";
-import type { ChannelPlace, Content, SendOutcome, Target } from "../../../channels/types.ts";
+import {
+  type ChannelPlace,
+  type Content,
+  type DeviceAdapter,
+  deviceAccounts,
+  type SendOutcome,
+  type Target,
+} from "../../../channels/index.ts";
 import type { AgentConfig } from "../../../config/index.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { detectFile } from "../../../lib/file-type.ts";

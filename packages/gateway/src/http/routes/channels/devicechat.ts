@@ -1,13 +1,13 @@
 import { GatewayError, routes } from "@agent-gateway/contract";
 import {
   accountsOf,
+  type ChannelPlace,
   type DeviceAccounts,
+  type DeviceAdapter,
+  deviceAccounts,
   noAccount,
   onlyAccount,
-} from "../../../channels/devicechat/accounts.ts";
-import type { DeviceAdapter } from "../../../channels/devicechat/types.ts";
-import { deviceAccounts } from "../../../channels/place.ts";
-import type { ChannelPlace } from "../../../channels/types.ts";
+} from "../../../channels/index.ts";
 import type { AgentConfig } from "../../../config/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
 import { createDeviceSend, type DeviceSendDeps } from "./device-send.ts";
