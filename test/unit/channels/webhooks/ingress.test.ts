@@ -158,7 +158,7 @@ describe("the webhook ingress", () => {
     expect(stored).toHaveLength(2);
   });
 
-  it("answers a GET and an empty POST of sigchat whoever has the channel [CH-SIG-1]", async () => {
+  it("answers a GET and an empty POST of sigchat whoever has the channel [CH-SIGIN-1]", async () => {
     agents = [];
     for (const [method, path] of [
       ["GET", "/webhooks/sigchat"],

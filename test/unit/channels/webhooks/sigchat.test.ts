@@ -20,7 +20,7 @@ const event = (message: object | undefined, fields: object = {}) => ({
 const text = { id: "444", type: "text", text: "hello" };
 
 describe("a request to sigchat", () => {
-  it("that is a GET or empty is answered without proof [CH-SIG-1]", () => {
+  it("that is a GET or empty is answered without proof [CH-SIGIN-1]", () => {
     const ok = { status: 200, json: { ok: true } };
     expect(webhook.greet?.(request("", {}, { method: "GET" }))).toEqual(ok);
     expect(webhook.greet?.(request(""))).toEqual(ok);
@@ -29,7 +29,7 @@ describe("a request to sigchat", () => {
 });
 
 describe("an event of sigchat", () => {
-  it("brings a text with what an answer needs [CH-SIG-2]", () => {
+  it("brings a text with what an answer needs [CH-SIGIN-2]", () => {
     expect(parse(event(text))).toEqual([
       {
         eventId: "01H",
@@ -45,7 +45,7 @@ describe("an event of sigchat", () => {
     ]);
   });
 
-  it.each(["group", "room"] as const)("comes from a %s under its id [CH-SIG-3]", (kind) => {
+  it.each(["group", "room"] as const)("comes from a %s under its id [CH-SIGIN-3]", (kind) => {
     const source = { type: kind, [`${kind}Id`]: "C9", userId: "U1" };
     expect(parse(event(text, { source }))).toMatchObject([
       { chatId: "C9", groupId: "C9", kind, senderId: "U1", mentioned: true },
@@ -55,7 +55,7 @@ describe("an event of sigchat", () => {
     ]);
   });
 
-  it("brings images and files by the message's id, with a harmless name [CH-SIG-2]", () => {
+  it("brings images and files by the message's id, with a harmless name [CH-SIGIN-2]", () => {
     expect(parse(event({ id: "5", type: "image", contentProvider: { type: "line" } }))).toMatchObject([
       { text: "", media: [{ kind: "image", ref: { messageId: "5" } }] },
     ]);
@@ -66,18 +66,18 @@ describe("an event of sigchat", () => {
     ]);
   });
 
-  it.each(["sticker", "video", "location", "audio"])("ignores a %s [CH-SIG-4]", (type) => {
+  it.each(["sticker", "video", "location", "audio"])("ignores a %s [CH-SIGIN-4]", (type) => {
     expect(parse(event({ id: "5", type, text: "x" }))).toEqual([]);
   });
 
-  it("ignores what is no message, or for another module [CH-SIG-4]", () => {
+  it("ignores what is no message, or for another module [CH-SIGIN-4]", () => {
     expect(
       parse(event(undefined, { type: "follow" }), event(text, { mode: "standby" }), null, 7, "x", []),
     ).toEqual([]);
     expect(parse(event(text, { source: { type: "user" } }))).toEqual([]);
   });
 
-  it("keeps its id when it is brought again, and has one when the provider gave none [CH-SIG-5]", () => {
+  it("keeps its id when it is brought again, and has one when the provider gave none [CH-SIGIN-5]", () => {
     const again = event(text, { deliveryContext: { isRedelivery: true } });
     expect(parse(again)[0]?.eventId).toBe("01H");
     expect(parse(event(text, { webhookEventId: undefined }))[0]?.eventId).toBe("444");
@@ -90,7 +90,7 @@ describe("an event of sigchat", () => {
     expect(parse(bare)[0]?.eventId).not.toBe(parse({ ...bare, timestamp: 2 })[0]?.eventId);
   });
 
-  it("carries the slash command of a pressed button [CH-SIG-2]", () => {
+  it("carries the slash command of a pressed button [CH-SIGIN-2]", () => {
     const postback = (data: string) => parse(event(undefined, { type: "postback", postback: { data } }));
     expect(postback("/model large")).toMatchObject([{ text: "/model large" }]);
     expect(postback("action=buy")).toEqual([]);

@@ -34,13 +34,13 @@ const form = (fields: Record<string, string>) =>
   });
 
 describe("a request to teamchat", () => {
-  it("that verifies the address gets its challenge, after the signature [CH-TEAM-1]", () => {
+  it("that verifies the address gets its challenge, after the signature [CH-TEAMIN-1]", () => {
     const body = JSON.stringify({ type: "url_verification", challenge: "3eZbrw1aB" });
     expect(deliver(body)).toEqual({ status: 200, json: { challenge: "3eZbrw1aB" } });
     expect(webhook.handle(request(body), agent, NOW)).toMatchObject({ status: 401 });
   });
 
-  it("that is signed and no JSON is 400, unsigned 401 [CH-TEAM-2]", () => {
+  it("that is signed and no JSON is 400, unsigned 401 [CH-TEAMIN-2]", () => {
     for (const body of ["{", "", "hello", "\xff"]) {
       expect(deliver(body)).toMatchObject({ status: 400 });
       expect(webhook.handle(request(body), agent, NOW)).toMatchObject({ status: 401 });
@@ -50,7 +50,7 @@ describe("a request to teamchat", () => {
 });
 
 describe("an event of teamchat", () => {
-  it("brings a direct message [CH-TEAM-3]", () => {
+  it("brings a direct message [CH-TEAMIN-3]", () => {
     expect(parse({})).toEqual([
       {
         eventId: "Ev1",
@@ -66,7 +66,7 @@ describe("an event of teamchat", () => {
     expect(parse({ channel_type: undefined })).toMatchObject([{ kind: "dm" }]);
   });
 
-  it("brings a mention without the bot's name, to be answered in a thread [CH-TEAM-4]", () => {
+  it("brings a mention without the bot's name, to be answered in a thread [CH-TEAMIN-4]", () => {
     expect(parse(inChannel({ type: "app_mention", text: "<@UBOT> what is up?" }))).toMatchObject([
       {
         chatId: "C1",
@@ -83,7 +83,7 @@ describe("an event of teamchat", () => {
     expect(bare).toMatchObject([{ text: "hi" }]);
   });
 
-  it("stays in the thread that it came from [CH-TEAM-5]", () => {
+  it("stays in the thread that it came from [CH-TEAMIN-5]", () => {
     expect(parse({ thread_ts: "1.1" })[0]?.reply).toEqual({ thread_ts: "1.1" });
     expect(parse(inChannel({ type: "app_mention", thread_ts: "1.1" }))[0]?.reply).toEqual({
       thread_ts: "1.1",
@@ -91,13 +91,13 @@ describe("an event of teamchat", () => {
     expect(parse({})[0]?.reply).toBeUndefined();
   });
 
-  it("brings what is said in channels only where no mention is required [CH-TEAM-6]", () => {
+  it("brings what is said in channels only where no mention is required [CH-TEAMIN-6]", () => {
     expect(parse(inChannel({}))).toEqual([]);
     expect(parse(inChannel({}), loud)).toMatchObject([{ text: "hello", mentioned: false }]);
     expect(parse(inChannel({ text: "hi <@UBOT>" }), loud)).toMatchObject([{ text: "hi", mentioned: true }]);
   });
 
-  it("has the same message id in all events of one message [CH-TEAM-7]", () => {
+  it("has the same message id in all events of one message [CH-TEAMIN-7]", () => {
     const said = inChannel({ text: "<@UBOT> hi" });
     const [mention] = parse({ ...said, type: "app_mention" });
     const [message] = parse(said, loud, { event_id: "Ev2" });
@@ -114,17 +114,17 @@ describe("an event of teamchat", () => {
     ["nobody's", { user: undefined }],
     ["another kind", { type: "reaction_added" }],
     ["nothing said", { text: "" }],
-  ])("is ignored when it is %s [CH-TEAM-8]", (_, fields) => {
+  ])("is ignored when it is %s [CH-TEAMIN-8]", (_, fields) => {
     expect(parse(fields)).toEqual([]);
     expect(parse(fields, loud)).toEqual([]);
   });
 
-  it("of a user for whom the app acts too is taken [CH-TEAM-8]", () => {
+  it("of a user for whom the app acts too is taken [CH-TEAMIN-8]", () => {
     const authorizations = [{ user_id: "U1", is_bot: false }];
     expect(parse({}, agent, { authorizations })).toHaveLength(1);
   });
 
-  it("brings files [CH-TEAM-9]", () => {
+  it("brings files [CH-TEAMIN-9]", () => {
     const files = [
       {
         id: "F1",
@@ -176,7 +176,7 @@ describe("the text of a message of teamchat", () => {
     ["&lt;@U1&gt;", "<@U1>"],
     ["<@UBOT>: do <@UBOT> it", "do it"],
     ["line\n<@UBOT> next", "line\n next"],
-  ])("%j reads %j [CH-TEAM-10]", (raw, shown) => {
+  ])("%j reads %j [CH-TEAMIN-10]", (raw, shown) => {
     expect(readable(raw, ["UBOT"])).toBe(shown);
   });
 });
@@ -195,7 +195,7 @@ describe("a form of teamchat", () => {
       }),
     });
 
-  it("carries the slash command of a pressed button or a chosen option [CH-TEAM-11]", () => {
+  it("carries the slash command of a pressed button or a chosen option [CH-TEAMIN-11]", () => {
     expect(messagesOf(action({}))).toEqual([
       {
         eventId: "action:t1",
@@ -216,7 +216,7 @@ describe("a form of teamchat", () => {
     expect(action({})).toMatchObject({ json: { ok: true } });
   });
 
-  it("carries a registered slash command, answered with nothing [CH-TEAM-11]", () => {
+  it("carries a registered slash command, answered with nothing [CH-TEAMIN-11]", () => {
     const verdict = form({
       command: "/model",
       text: "large",
@@ -230,7 +230,7 @@ describe("a form of teamchat", () => {
     ]);
   });
 
-  it("needs the same signature [CH-TEAM-11]", () => {
+  it("needs the same signature [CH-TEAMIN-11]", () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     expect(webhook.handle(request("payload={}", headers), agent, NOW)).toMatchObject({ status: 401 });
   });
