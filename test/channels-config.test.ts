@@ -137,6 +137,7 @@ describe("GET channels", () => {
     expect(channels[0]).toEqual({
       channel: "botchat",
       enabled: false,
+      configured: true,
       connected: false,
       lastInboundAt: null,
       lastOutboundAt: null,

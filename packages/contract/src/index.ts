@@ -21,3 +21,4 @@ export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";
 export * from "./schemas/sessions.ts";
 export { readSse, type SseEvent } from "./sse-reader.ts";
+export { type Waiting, waitingOf } from "./waiting.ts";

@@ -7,6 +7,7 @@ import "./app/styles/chat.css";
 import "./app/styles/composer.css";
 import "./app/styles/markdown.css";
 import "./app/styles/tables.css";
+import "./app/styles/channels.css";
 import { start } from "./state/start.ts";
 
 start();

@@ -29,6 +29,7 @@ describe("addresses", () => {
         sessionId: fc.option(text, { nil: undefined }),
       }),
       fc.record({ view: fc.constant("history" as const), agentId: text, chatId: text, query: fc.string() }),
+      fc.record({ view: fc.constant("channels" as const), agentId: fc.option(text, { nil: undefined }) }),
       fc.constant({ view: "status" as const }),
     );
     fc.assert(

@@ -22,6 +22,7 @@ const health = {
 export const channelState = z.object({
   channel: channelName,
   enabled: z.boolean(),
+  configured: z.boolean().describe("It has what it needs to connect, also while it is off."),
   ...health,
   accounts: z
     .array(z.looseObject({ id: z.string(), ...health }))

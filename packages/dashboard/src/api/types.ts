@@ -10,3 +10,6 @@ export type Command = CallReply<"commands">["commands"][number];
 export type Status = CallReply<"status">;
 export type Processes = CallReply<"processes">;
 export type CommandReply = Extract<CallReply<"sendMessage">, { command: string }>;
+export type ChannelState = CallReply<"listChannels">["channels"][number];
+export type DeviceAccount = CallReply<"listDeviceAccounts">["accounts"][number];
+export type DeviceStatus = CallReply<"deviceStatus">;

@@ -1,5 +1,6 @@
 import { auth } from "../state/auth.ts";
 import { route } from "../state/route.ts";
+import { ChannelsView } from "../views/channels/ChannelsView.tsx";
 import { ChatView } from "../views/chat/ChatView.tsx";
 import { HistoryView } from "../views/history/HistoryView.tsx";
 import { StatusView } from "../views/status/StatusView.tsx";
@@ -32,6 +33,8 @@ function View() {
   switch (route.value.view) {
     case "chat":
       return <ChatView />;
+    case "channels":
+      return <ChannelsView />;
     case "history":
       return <HistoryView />;
     case "status":

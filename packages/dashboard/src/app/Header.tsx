@@ -11,6 +11,7 @@ function targetOf(view: Route["view"]): string {
   const at = route.value;
   const home = homePlace();
   const agentId = (at.view !== "status" && at.agentId) || home.agentId;
+  if (view === "channels") return hashOf({ view, agentId });
   const chatId = at.view === "chat" && at.chatId ? at.chatId : home.chatId;
   if (view === "status") return hashOf({ view });
   if (view === "history") return hashOf({ view, agentId, chatId: `api-${chatId}`, query: "" });
@@ -19,6 +20,7 @@ function targetOf(view: Route["view"]): string {
 
 const LINKS: { view: Route["view"]; label: string; icon: IconName }[] = [
   { view: "chat", label: "Chat", icon: "chat" },
+  { view: "channels", label: "Channels", icon: "link" },
   { view: "history", label: "History", icon: "search" },
   { view: "status", label: "Status", icon: "pulse" },
 ];

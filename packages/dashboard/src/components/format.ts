@@ -22,3 +22,7 @@ export function duration(ms: number): string {
   if (hours >= 1) return `${hours} h ${minutes % 60} min`;
   return minutes >= 1 ? `${minutes} min` : `${Math.floor(ms / 1000)} s`;
 }
+
+/** How long ago something was, in its two largest units; `never` for null. */
+export const ago = (ms: number | null): string =>
+  ms === null ? "never" : `${duration(Math.max(0, Date.now() - ms))} ago`;

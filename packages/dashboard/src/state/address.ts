@@ -2,6 +2,7 @@
 export type Route =
   | { view: "chat"; agentId: string | undefined; chatId: string | undefined; sessionId: string | undefined }
   | { view: "history"; agentId: string | undefined; chatId: string | undefined; query: string }
+  | { view: "channels"; agentId: string | undefined }
   | { view: "status" };
 
 const part = (text: string | undefined) => {
@@ -12,12 +13,13 @@ const part = (text: string | undefined) => {
   }
 };
 
-/** Reads `#/chat/<agent>/<chat>/<session>`, `#/history/<agent>/<chat>?q=…` and `#/status`; all else is the chat. */
+/** Reads `#/chat/<agent>/<chat>/<session>`, `#/history/<agent>/<chat>?q=…`, `#/channels/<agent>` and `#/status`; all else is the chat. */
 export function parseHash(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view, agent, chat, session] = path.split("/");
   const place = { agentId: part(agent), chatId: part(chat) };
   if (view === "status") return { view };
+  if (view === "channels") return { view, agentId: place.agentId };
   if (view === "history") return { view, ...place, query: new URLSearchParams(search).get("q") ?? "" };
   return { view: "chat", ...place, sessionId: part(session) };
 }
@@ -28,7 +30,7 @@ export function hashOf(route: Route): string {
   const parts = [
     route.view,
     route.agentId,
-    route.chatId,
+    route.view === "channels" ? undefined : route.chatId,
     route.view === "chat" ? route.sessionId : undefined,
   ];
   const end = parts.indexOf(undefined);

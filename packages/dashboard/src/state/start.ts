@@ -11,7 +11,7 @@ import { loadSessions, loadStatus, sessions } from "./sessions.ts";
 /** How often the page asks which sessions are busy. */
 const STATUS_MS = 4000;
 
-const TITLES = { chat: "Chat", history: "History", status: "Status" };
+const TITLES = { chat: "Chat", channels: "Channels", history: "History", status: "Status" };
 
 /** Connects the parts of the state: each follows from the login and the address. */
 export function start(): void {
@@ -40,7 +40,7 @@ export function start(): void {
   });
   effect(() => {
     const open = auth.value === "in" || auth.value === "keyless";
-    if (!open || route.value.view === "history") return undefined;
+    if (!open || (route.value.view !== "chat" && route.value.view !== "status")) return undefined;
     return poll(async (signal) => {
       await loadStatus(signal);
       followIfBusy();

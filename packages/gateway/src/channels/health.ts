@@ -2,7 +2,7 @@ import type { ChannelState } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
-import { deviceAccounts, isEnabled, placeKey } from "./place.ts";
+import { deviceAccounts, isConfigured, isEnabled, placeKey } from "./place.ts";
 import type { ConnectionState } from "./supervisor.ts";
 import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from "./types.ts";
 
@@ -117,6 +117,7 @@ export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
       return CHANNELS.map((channel) => ({
         channel,
         enabled: isEnabled(agent, channel),
+        configured: isConfigured(agent, channel),
         ...ofChannel(agent, channel, stateOf),
         queued: queued(channel),
       }));

@@ -15,8 +15,8 @@ export const placeOf = (row: { agent_id: string; channel: string; account: strin
   account: row.account,
 });
 
-/** What has to be there before a channel can send. */
-function hasCredentials(agent: AgentConfig, channel: ChannelName): boolean {
+/** True when the agent's entry has what the channel needs to send, also while it is off. */
+export function isConfigured(agent: AgentConfig, channel: ChannelName): boolean {
   switch (channel) {
     case "botchat":
     case "guildchat":
@@ -35,7 +35,7 @@ function hasCredentials(agent: AgentConfig, channel: ChannelName): boolean {
 
 /** True when the agent's entry turns the channel on and has what it takes. */
 export const isEnabled = (agent: AgentConfig, channel: ChannelName): boolean =>
-  agent[channel]?.enabled === true && hasCredentials(agent, channel);
+  agent[channel]?.enabled === true && isConfigured(agent, channel);
 
 /** Accounts of `devicechat`: `default` while none is configured. */
 export function deviceAccounts(agent: AgentConfig): string[] {

@@ -1,0 +1,247 @@
+import { type Waiting, waitingOf } from "@agent-gateway/contract";
+import { signal } from "@preact/signals";
+import { client } from "../api/client.ts";
+import type { ChannelState, DeviceAccount, DeviceStatus } from "../api/types.ts";
+
+export type ChannelName = ChannelState["channel"];
+type Rule = "open" | "allowlist" | "disabled";
+
+/** Who may write through a channel, or through one account of it. */
+export interface Policy {
+  dmPolicy: Rule;
+  dmAllowlist: readonly string[];
+  pairing: boolean;
+  /** Absent where the channel has no groups. */
+  groupPolicy?: Rule;
+  groupAllowlist?: readonly string[];
+  requireMention?: boolean;
+}
+export type PolicyChange = Partial<Pick<Policy, "dmPolicy" | "groupPolicy" | "pairing" | "requireMention">>;
+
+/** An account of `devicechat`, with what its linking shows now. */
+export type Device = DeviceAccount & { live: DeviceStatus | undefined };
+
+/** What the page shows of one agent. */
+export interface Overview {
+  agentId: string;
+  channels: readonly ChannelState[];
+  policies: Readonly<Partial<Record<ChannelName, Policy>>>;
+  devices: readonly Device[];
+  waiting: readonly Waiting[];
+}
+
+export const overview = signal<Overview | undefined>(undefined);
+/** True while the gateway does not answer. */
+export const stale = signal(false);
+
+/** Names of the routes that differ by channel alone. */
+const ROUTES = {
+  botchat: {
+    pending: "listBotchatPending",
+    approve: "approveBotchat",
+    deny: "denyBotchat",
+    dismiss: "dismissBotchat",
+  },
+  guildchat: {
+    pending: "listGuildchatPending",
+    approve: "approveGuildchat",
+    deny: "denyGuildchat",
+    dismiss: "dismissGuildchat",
+  },
+  devicechat: {
+    pending: "listDevicechatPending",
+    approve: "approveDevicechat",
+    deny: "denyDevicechat",
+    dismiss: "dismissDevicechat",
+  },
+  cloudchat: {
+    pending: "listCloudchatPending",
+    approve: "approveCloudchat",
+    deny: "denyCloudchat",
+    dismiss: "dismissCloudchat",
+  },
+  sigchat: {
+    pending: "listSigchatPending",
+    approve: "approveSigchat",
+    deny: "denySigchat",
+    dismiss: "dismissSigchat",
+  },
+  teamchat: {
+    pending: "listTeamchatPending",
+    approve: "approveTeamchat",
+    deny: "denyTeamchat",
+    dismiss: "dismissTeamchat",
+  },
+} as const;
+
+const accountQuery = (account: string | undefined) =>
+  account === undefined ? {} : { query: { account_id: account } };
+
+async function loadDevices(agentId: string, signal: AbortSignal | undefined): Promise<Device[]> {
+  const params = { agentId };
+  const { accounts } = await client.call("listDeviceAccounts", { params, signal });
+  return Promise.all(
+    accounts.map(async (account) => ({
+      ...account,
+      live: await client.call("deviceStatus", { params, signal, ...accountQuery(account.id) }),
+    })),
+  );
+}
+
+async function loadWaiting(
+  agentId: string,
+  channel: ChannelName,
+  account: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Waiting[]> {
+  const call = { params: { agentId }, signal, ...accountQuery(account) };
+  return waitingOf(channel, await client.call(ROUTES[channel].pending, call), account);
+}
+
+let asked = 0;
+
+/** Reads all that the page shows; an older answer never takes the place of a newer one. */
+export async function loadOverview(agentId: string, signal?: AbortSignal): Promise<void> {
+  const turn = ++asked;
+  const params = { agentId };
+  const [{ channels }, { agent }] = await Promise.all([
+    client.call("listChannels", { params, signal }),
+    client.call("getAgent", { params, signal }),
+  ]);
+  const on = channels.filter(({ enabled }) => enabled).map(({ channel }) => channel);
+  const devices = on.includes("devicechat") ? await loadDevices(agentId, signal) : [];
+  const lists = on.flatMap((channel) =>
+    channel === "devicechat"
+      ? devices.map(({ id }) => loadWaiting(agentId, channel, id, signal))
+      : [loadWaiting(agentId, channel, undefined, signal)],
+  );
+  const waiting = (await Promise.all(lists)).flat().sort((a, b) => a.since - b.since);
+  if (turn !== asked) return;
+  const policies = agent.channels as Partial<Record<ChannelName, Policy & { enabled: boolean }>>;
+  overview.value = { agentId, channels, policies, devices, waiting };
+}
+
+const reload = (agentId: string) => loadOverview(agentId);
+
+/** Lets in who waits, or not; without a code there is a list to be put on. */
+export async function settle(agentId: string, who: Waiting, verb: "approve" | "deny"): Promise<void> {
+  const { channel, account, code, id, kind, senderId } = who;
+  const params = { agentId };
+  const own = account === undefined ? {} : { account_id: account };
+  if (code !== null) {
+    await client.call(ROUTES[channel][verb], { params, body: { code, ...own } });
+  } else {
+    if (verb === "approve") {
+      await client.call("allowInChannel", { params, body: { channel, id, kind, ...own } });
+    }
+    const dismissal = { params: { ...params, senderId }, ...accountQuery(account) };
+    await client.call(ROUTES[channel].dismiss, dismissal);
+  }
+  await reload(agentId);
+}
+
+const SNAKE = {
+  dmPolicy: "dm_policy",
+  groupPolicy: "group_policy",
+  pairing: "pairing",
+  requireMention: "require_mention",
+} as const;
+
+/** Changes fields of the agent that begin with the channel's name. */
+async function updateFields(
+  agentId: string,
+  channel: ChannelName,
+  account: string | undefined,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const named = Object.entries(fields).map(([name, value]) => [`${channel}_${name}`, value]);
+  if (account !== undefined) named.push(["devicechat_account_id", account]);
+  await client.call("updateAgent", { params: { agentId }, body: Object.fromEntries(named) });
+}
+
+export async function changePolicy(
+  agentId: string,
+  channel: ChannelName,
+  account: string | undefined,
+  change: PolicyChange,
+): Promise<void> {
+  const params = { agentId };
+  if (channel === "botchat") await client.call("setBotchatPolicy", { params, body: change });
+  else if (channel === "guildchat") await client.call("setGuildchatPolicy", { params, body: change });
+  else {
+    const fields = Object.entries(change).map(([key, value]) => [SNAKE[key as keyof PolicyChange], value]);
+    await updateFields(agentId, channel, account, Object.fromEntries(fields));
+  }
+  await reload(agentId);
+}
+
+/** Turns a channel on or off, or connects it with its tokens. */
+export async function changeChannel(
+  agentId: string,
+  channel: ChannelName,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await updateFields(agentId, channel, undefined, fields);
+  await reload(agentId);
+}
+
+export async function allow(
+  agentId: string,
+  channel: ChannelName,
+  account: string | undefined,
+  kind: "user" | "group",
+  id: string,
+): Promise<void> {
+  const own = account === undefined ? {} : { account_id: account };
+  await client.call("allowInChannel", { params: { agentId }, body: { channel, kind, id, ...own } });
+  await reload(agentId);
+}
+
+/** Takes an id off a list; `others` are those that stay. */
+export async function revoke(
+  agentId: string,
+  channel: ChannelName,
+  account: string | undefined,
+  kind: "user" | "group",
+  id: string,
+  others: readonly string[],
+): Promise<void> {
+  const user = { params: { agentId, userId: id } };
+  if (channel === "botchat" && kind === "user") await client.call("revokeBotchatUser", user);
+  else if (channel === "guildchat" && kind === "user") await client.call("revokeGuildchatUser", user);
+  else if (channel === "botchat")
+    await client.call("revokeBotchatGroup", { params: { agentId, groupId: id } });
+  else if (channel === "guildchat")
+    await client.call("revokeGuildchatGuild", { params: { agentId, guildId: id } });
+  else
+    await updateFields(agentId, channel, account, {
+      [kind === "user" ? "dm_allowlist" : "group_allowlist"]: others,
+    });
+  await reload(agentId);
+}
+
+/** Begins to link a phone; the QR code follows in the account's state. */
+export async function linkDevice(agentId: string, account: string): Promise<void> {
+  await client.call("linkDevice", { params: { agentId }, body: { account_id: account } });
+  await reload(agentId);
+}
+
+export async function pairDevice(agentId: string, account: string, phoneNumber: string): Promise<void> {
+  await client.call("pairDevice", { params: { agentId }, body: { account_id: account, phoneNumber } });
+  await reload(agentId);
+}
+
+export async function unlinkDevice(agentId: string, account: string): Promise<void> {
+  await client.call("unlinkDevice", { params: { agentId }, body: { account_id: account } });
+  await reload(agentId);
+}
+
+export async function addDevice(agentId: string, id: string): Promise<void> {
+  await client.call("createDeviceAccount", { params: { agentId }, body: { id } });
+  await reload(agentId);
+}
+
+export async function removeDevice(agentId: string, accountId: string): Promise<void> {
+  await client.call("deleteDeviceAccount", { params: { agentId, accountId } });
+  await reload(agentId);
+}

@@ -1,0 +1,155 @@
+import { ask } from "../../components/Dialog.tsx";
+import {
+  addDevice,
+  type Device,
+  linkDevice,
+  type Policy,
+  pairDevice,
+  removeDevice,
+  unlinkDevice,
+} from "../../state/channels.ts";
+import { attempt } from "../../state/notices.ts";
+import { AllowedList } from "./AllowedList.tsx";
+import { PolicyForm } from "./PolicyForm.tsx";
+
+const STATUS = {
+  unlinked: "not linked",
+  pending_scan: "waiting for the phone",
+  linked: "linked",
+  reconnecting: "reconnecting",
+} as const;
+const ACCOUNT_ID = /^(?!default$)[a-z0-9][a-z0-9_-]{0,31}$/;
+const PHONE = /^\+?[1-9][\d\s().-]{6,20}$/;
+
+type Rule = Policy["dmPolicy"];
+const rule = (value: string | null): Rule => (value === "open" || value === "disabled" ? value : "allowlist");
+
+const policyOf = (device: Device): Policy => ({
+  dmPolicy: rule(device.dm_policy),
+  dmAllowlist: device.dm_allowlist,
+  pairing: device.pairing,
+  groupPolicy: rule(device.group_policy),
+  groupAllowlist: device.group_allowlist,
+  requireMention: device.require_mention ?? true,
+});
+
+/** The linked numbers of `devicechat`. */
+export function Devices({ agentId, devices }: { agentId: string; devices: readonly Device[] }) {
+  const add = async () => {
+    const id = await ask({
+      title: "Add an account",
+      text: "Each account links one number.",
+      field: {
+        label: "Name of the account",
+        value: "",
+        maxLength: 32,
+        pattern: ACCOUNT_ID,
+        hint: "Lower-case letters, digits, - and _; not “default”",
+      },
+      action: "Add",
+    });
+    if (id !== undefined) await addDevice(agentId, id);
+  };
+  return (
+    <>
+      {devices.map((device) => (
+        <DevicePanel key={device.id} agentId={agentId} device={device} last={devices.length === 1} />
+      ))}
+      <button type="button" class="link-button" onClick={() => attempt(add)}>
+        Add an account…
+      </button>
+    </>
+  );
+}
+
+function DevicePanel({ agentId, device, last }: { agentId: string; device: Device; last: boolean }) {
+  const { id, label, number, live } = device;
+  const status = live?.status ?? device.status;
+  const name = label ? `${label} (${id})` : id;
+  const policy = policyOf(device);
+  const unlink = async () => {
+    const sure = await ask({
+      title: "Unlink the number?",
+      text: `${number ?? name} is logged out and its keys are wiped. To use it again, the phone has to scan a new code.`,
+      action: "Unlink",
+      danger: true,
+    });
+    if (sure !== undefined) await unlinkDevice(agentId, id);
+  };
+  const remove = async () => {
+    const sure = await ask({
+      title: "Remove the account?",
+      text: `“${name}” is logged out and taken out of the configuration.`,
+      action: "Remove",
+      danger: true,
+    });
+    if (sure !== undefined) await removeDevice(agentId, id);
+  };
+  const pair = async () => {
+    const phone = await ask({
+      title: "Link with a code",
+      text: "The code is typed on the phone, under Linked devices, Link with phone number.",
+      field: {
+        label: "The phone's number",
+        value: "",
+        maxLength: 24,
+        pattern: PHONE,
+        hint: "International, such as +66 81 234 5678",
+      },
+      action: "Get the code",
+    });
+    if (phone !== undefined) await pairDevice(agentId, id, phone);
+  };
+  return (
+    <section class="device" aria-label={`Account ${id}`}>
+      <p class="device-head">
+        <strong>{name}</strong>
+        <span>
+          {number ? `${number}, ` : ""}
+          {STATUS[status]}
+          {live?.loggedOut && status === "unlinked" ? "; the phone ended the link" : ""}
+        </span>
+      </p>
+      {live?.qr && (
+        <figure class="qr">
+          <img src={live.qr} alt={`QR code that links ${id}`} width={264} height={264} />
+          <figcaption class="hint">
+            Scan it with the phone: Settings, Linked devices, Link a device.
+          </figcaption>
+        </figure>
+      )}
+      {live?.pairingCode && (
+        <p class="pairing-code" role="status">
+          Type this code on the phone: <code>{live.pairingCode}</code>
+        </p>
+      )}
+      <p class="device-actions">
+        {status === "unlinked" || status === "pending_scan" ? (
+          <>
+            <button
+              type="button"
+              class="button primary"
+              onClick={() => attempt(() => linkDevice(agentId, id))}
+            >
+              {status === "pending_scan" ? "New QR code" : "Link with QR code"}
+            </button>
+            <button type="button" class="button" onClick={() => attempt(pair)}>
+              Link with a code…
+            </button>
+          </>
+        ) : (
+          <button type="button" class="button" onClick={() => attempt(unlink)}>
+            Unlink…
+          </button>
+        )}
+        {!last && (
+          <button type="button" class="button" onClick={() => attempt(remove)}>
+            Remove account…
+          </button>
+        )}
+      </p>
+      <PolicyForm agentId={agentId} channel="devicechat" account={id} policy={policy} />
+      <AllowedList agentId={agentId} channel="devicechat" account={id} policy={policy} />
+    </section>
+  );
+}

@@ -1,0 +1,63 @@
+import type { ChannelName } from "../../state/channels.ts";
+
+/** A token or secret that a channel is connected with, as the agent update takes it. */
+export interface TokenField {
+  name: string;
+  label: string;
+}
+
+interface Facts {
+  /** The service that people know. */
+  service: string;
+  /** Where what is to be pasted is found, in a sentence. */
+  how: string;
+  tokens: readonly TokenField[];
+  /** What groups are called there. */
+  groups: string;
+}
+
+/** What the page says of each channel; docs/channels tells the rest. */
+export const FACTS: Readonly<Record<ChannelName, Facts>> = {
+  botchat: {
+    service: "Telegram",
+    how: "Write /newbot to @BotFather in Telegram and paste the token that it answers with.",
+    tokens: [{ name: "bot_token", label: "Bot token" }],
+    groups: "Groups",
+  },
+  guildchat: {
+    service: "Discord",
+    how: "Add an application in Discord's developer portal, turn its Message Content intent on and paste the token of its Bot page.",
+    tokens: [{ name: "bot_token", label: "Bot token" }],
+    groups: "Servers",
+  },
+  devicechat: {
+    service: "WhatsApp, as a linked device",
+    how: "Turn it on, then scan the QR code with the phone, under Linked devices.",
+    tokens: [],
+    groups: "Groups",
+  },
+  cloudchat: {
+    service: "WhatsApp Cloud API",
+    how: "Its access token, number and secrets are set in config.json, in the agent's block cloudchat.",
+    tokens: [],
+    groups: "Groups",
+  },
+  sigchat: {
+    service: "LINE",
+    how: "Paste both from the Messaging API channel in the LINE Developers console, and set its webhook URL to this gateway's address with /webhooks/sigchat/ and the agent's id.",
+    tokens: [
+      { name: "channel_secret", label: "Channel secret" },
+      { name: "channel_access_token", label: "Channel access token" },
+    ],
+    groups: "Groups and rooms",
+  },
+  teamchat: {
+    service: "Slack",
+    how: "Paste both from the Slack app, and set the request URL of its event subscriptions to this gateway's address with /webhooks/teamchat/ and the agent's id.",
+    tokens: [
+      { name: "bot_token", label: "Bot user OAuth token" },
+      { name: "signing_secret", label: "Signing secret" },
+    ],
+    groups: "Channels",
+  },
+};
