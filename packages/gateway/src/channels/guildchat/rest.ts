@@ -65,13 +65,11 @@ export function createApi(settings: { botToken: string; apiBaseUrl: string | und
     const init = { method, body, headers, signal } as RequestInit & { signal: AbortSignal };
     const answer = await exchange(url, init);
     const { status, text } = answer;
-    const ok = status >= 200 && status < 300;
-    if (!ok && status !== 429) throw new Refusal(answer);
-    if (status === 429) {
-      const wait = waitOf(answer, clock.now());
-      if (wait !== undefined) answer.headers.set("retry-after", String(wait / 1000));
-    }
-    return new Response(text === "" ? null : text, { status, headers: answer.headers }) as ResponseLike;
+    const wait = status === 429 ? waitOf(answer, clock.now()) : undefined;
+    if ((status < 200 || status >= 300) && status !== 429) throw new Refusal(answer);
+    const known = new Headers(answer.headers);
+    if (wait !== undefined) known.set("retry-after", String(wait / 1000));
+    return new Response(text === "" ? null : text, { status, headers: known }) as ResponseLike;
   };
 
   const rest = new REST({

@@ -73,14 +73,22 @@ async function post(
 ): Promise<Result | undefined> {
   const path = `/channels/${target.chatId}/messages` as const;
   if (content.kind === "text") return api.call("POST", path, { body: payload, signal });
-  const file = await openAsBlob(content.path, { type: content.mime }).catch(() => undefined);
+  const file = await fileOf(content.path, content.mime);
   if (!file) return undefined;
   const form = new FormData();
   const attachments = [{ id: 0, filename: content.name }];
   form.append("payload_json", JSON.stringify({ ...payload, attachments }));
-  // Read from the disk as it is sent.
   form.append("files[0]", file, content.name);
   return api.call("POST", path, { form, signal });
+}
+
+/** A file that is read from the disk as it is sent; undefined when there is none. */
+async function fileOf(path: string, type: string): Promise<Blob | undefined> {
+  try {
+    return await openAsBlob(path, { type });
+  } catch {
+    return undefined;
+  }
 }
 
 /** What Discord shows of a text and its buttons. */

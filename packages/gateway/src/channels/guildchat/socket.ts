@@ -131,10 +131,14 @@ export async function runSocket(deps: SocketDeps, signal: AbortSignal): Promise<
     await new Promise<void>((resolve) => setImmediate(resolve));
     const socket = wire();
     if (!socket) return ended.resolve(KEEP_SESSION);
-    // What is not open yet, the client would leave open for ever.
-    if (socket.readyState !== OPEN) return socket.terminate();
-    const cancel = clock.after(CLOSING_MS, () => socket.terminate());
-    await shard.destroy({ code: KEEP_SESSION, reason: "Closing" });
+    const cancel = clock.after(CLOSING_MS, () => {
+      socket.terminate();
+      ended.resolve(KEEP_SESSION);
+    });
+    // The client would leave a socket that is not open yet open for ever, and waits in vain for one that is not ready.
+    if (!ready || socket.readyState !== OPEN) socket.terminate();
+    else void shard.destroy({ code: KEEP_SESSION, reason: "Closing" });
+    await ended.promise;
     cancel();
   };
 
