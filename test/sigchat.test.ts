@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { messageEvent, signedSigchat, startFakeSigchat, textEvent } from "./fixtures/fake-sigchat.ts";
+import { failedAttempts } from "./fixtures/rows.ts";
 import { type Gateway, put, startGateway, until } from "./harness.ts";
 
 const SECRET = "the-channel-secret";
@@ -150,12 +151,7 @@ describe("LINE", () => {
     await start(allowed);
     await line.down();
     await deliver(textEvent("SAY survived"));
-    // The attempt has failed for sure, and that is on disk.
-    await until(async () => {
-      const { body } = await gateway!.json("GET", "/api/v1/agents/assistant/channels");
-      const channels = body.channels as Array<{ channel: string; lastError: string | null }>;
-      return channels.find(({ channel, lastError }) => channel === "sigchat" && lastError !== null);
-    }, "the failed attempt");
+    await until(() => failedAttempts(gateway!) === 1, "the failed attempt, on disk");
     const { home } = gateway!;
     await gateway!.kill();
     await line.up();

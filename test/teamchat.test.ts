@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { startSlackServer } from "@openclaw/crabline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { signedTeamchat, slackEvent, startFakeTeamchat } from "./fixtures/fake-teamchat.ts";
+import { failedAttempts } from "./fixtures/rows.ts";
 import { type Gateway, put, startGateway, until } from "./harness.ts";
 
 const SECRET = "the-signing-secret";
@@ -123,12 +124,7 @@ describe("Slack", () => {
     await start(allowed);
     await slack.down();
     await say("SAY survived");
-    // The attempt has failed for sure, and that is on disk.
-    await until(async () => {
-      const { body } = await gateway!.json("GET", "/api/v1/agents/assistant/channels");
-      const channels = body.channels as Array<{ channel: string; lastError: string | null }>;
-      return channels.find(({ channel, lastError }) => channel === "teamchat" && lastError !== null);
-    }, "the failed attempt");
+    await until(() => failedAttempts(gateway!) === 1, "the failed attempt, on disk");
     const { home } = gateway!;
     await gateway!.kill();
     await slack.up();
