@@ -8,7 +8,7 @@ export type TokenCheck =
   | { unreachable: true };
 
 /** Where the bot API is, unless the settings say otherwise. */
-export const API_ROOT = "https://api.telegram.org";
+const API_ROOT = "https://api.telegram.org";
 
 /** The bot API's address without a slash at its end. */
 export const apiRoot = ({ apiBaseUrl }: { apiBaseUrl?: string | undefined }): string =>

@@ -44,7 +44,7 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
       }
     },
 
-    /** Asks who the bot is; registers its commands, once and best effort. */
+    /** Asks who the bot is; registers its commands, best effort and until it worked. */
     async greet(connection: Connection): Promise<BotIdentity> {
       const me = await line.call((signal) => api.raw.getMe(signal), connection.signal);
       const bot = { id: me.id, ...(me.username && { username: me.username }) };
@@ -64,7 +64,10 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
       .map(({ command, description }) => ({ command, description: description.slice(0, MAX_DESCRIPTION) }));
     return line
       .call((bound) => api.raw.setMyCommands({ commands: known }, bound), signal)
-      .catch((error: unknown) => log.debug({ err: error }, "could not register the commands"));
+      .catch((error: unknown) => {
+        introduced = false;
+        log.debug({ err: error }, "could not register the commands; the next connection tries again");
+      });
   };
 
   return line;

@@ -3,7 +3,9 @@ import { stat } from "node:fs/promises";
 import { type Api, InputFile } from "grammy/web";
 import { plainOf } from "../render/index.ts";
 import type { Content, SendOutcome } from "../types.ts";
-import { type Deliver, MARKUP, refused, textOf } from "./send.ts";
+import { MARKUP, refused } from "./answer.ts";
+import type { Deliver } from "./place.ts";
+import { textOf } from "./text.ts";
 
 type File = Content & { kind: "file" };
 type Method = "photo" | "voice" | "audio" | "video" | "document";
@@ -30,7 +32,7 @@ export async function sendFile(api: Api, file: File, deliver: Deliver): Promise<
   }
 }
 
-export function methodOf({ mime, asDocument }: Pick<File, "mime" | "asDocument">, size: number): Method {
+function methodOf({ mime, asDocument }: Pick<File, "mime" | "asDocument">, size: number): Method {
   if (asDocument) return "document";
   if (/^image\/(?:jpeg|png|webp)$/.test(mime)) return size <= MAX_PHOTO_BYTES ? "photo" : "document";
   if (/^audio\/(?:ogg|opus)$/.test(mime)) return "voice";

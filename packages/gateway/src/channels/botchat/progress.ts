@@ -1,9 +1,11 @@
 import { type Api, GrammyError } from "grammy/web";
 import type { Clock } from "../../lib/clock.ts";
 import type { Target } from "../types.ts";
+import { MARKUP, refused } from "./answer.ts";
 import { type CallSignal, within } from "./api.ts";
 import { replyPlace } from "./parse.ts";
-import { MARKUP, placeOf, refused, textOf } from "./send.ts";
+import { placeOf } from "./place.ts";
+import { textOf } from "./text.ts";
 
 /** Telegram shows an action for five seconds: https://core.telegram.org/bots/api#sendchataction */
 const ACTION_MS = 4_500;
