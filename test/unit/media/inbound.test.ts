@@ -9,11 +9,13 @@ import type { Config } from "../../../packages/gateway/src/config/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { inboundExtension } from "../../../packages/gateway/src/media/inbound.ts";
-import { createMedia, MAX_INBOUND_BYTES, type Media } from "../../../packages/gateway/src/media/index.ts";
+import { createMedia, type Media } from "../../../packages/gateway/src/media/index.ts";
 
 const PNG = Buffer.from("\x89PNG\r\n\x1a\n and then whatever", "latin1");
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
 const TEXT = { mime: "text/plain; charset=utf-8", ext: "txt" };
+
+const MAX_INBOUND_BYTES = 20 * 1024 * 1024;
 
 let home: string;
 let media: Media;
@@ -32,6 +34,7 @@ const keep = (bytes: Buffer | Readable, kind: string, name?: string) =>
   media.keepInbound("a", bytes instanceof Readable ? bytes : Readable.from([bytes], { objectMode: false }), {
     kind,
     name,
+    maxBytes: MAX_INBOUND_BYTES,
   });
 const codeOf = (action: Promise<unknown>) =>
   action.then(

@@ -1,13 +1,18 @@
 import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Attachment, GatewayError } from "@agent-gateway/contract";
+import { type Attachment, GatewayError } from "@agent-gateway/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Config } from "../../../packages/gateway/src/config/index.ts";
 import { type Database, openDatabase } from "../../../packages/gateway/src/db/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import { createShares, type Shares } from "../../../packages/gateway/src/shares/index.ts";
+import {
+  createShares,
+  type OutgoingFile,
+  type Shares,
+  type ShareToolScope,
+} from "../../../packages/gateway/src/shares/index.ts";
 
 let base: string;
 let db: Database;
@@ -40,7 +45,10 @@ beforeEach(async () => {
       clock: { ...systemClock, now: () => now },
       log: silentLogger,
       keepImage: async () => "/api/v1/agents/a/media/x.png",
-      keepFile: async (_agentId, _file, name) => ({ path: `/copy/of/${name}`, name, mime: "text/plain" }),
+      async keepFile(_agentId, _file, name) {
+        if (name === "huge.zip") throw new GatewayError("PAYLOAD_TOO_LARGE");
+        return { path: `/copy/of/${name}`, name, mime: "text/plain" };
+      },
     });
   shares = make("https://example.org/x/gateway");
   plain = make();
@@ -143,14 +151,32 @@ describe("a share", () => {
   });
 });
 
+describe("a link for a provider that fetches files itself", () => {
+  it("is one of a day to a file that the agent may share, at a public https address [CH-SIG-6]", async () => {
+    const url = await shares.link("a", join(base, "ws/report.txt"));
+    expect(url).toMatch(/^https:\/\/example\.org\/x\/gateway\/shared\//);
+    const token = url!.split("/").at(-1)!;
+    expect(await read(token)).toBe("report");
+    now += 86_399_000;
+    expect(await read(token)).toBe("report");
+    now += 2_000;
+    expect(await errorOf(shares.open(token))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await shares.link("a", join(base, "outside/secret"))).toBeUndefined();
+    expect(await shares.link("a", join(base, "ws/none"))).toBeUndefined();
+    expect(await plain.link("a", join(base, "ws/report.txt"))).toBeUndefined();
+  });
+});
+
 describe("share_file", () => {
-  const call = async (from: Shares, name: string, args: Record<string, unknown>) => {
+  const call = async (from: Shares, name: string, args: Record<string, unknown>, inChat = false) => {
     const attachments: Attachment[] = [];
-    const tool = from
-      .tools({ ...scope(), onAttachment: (attachment) => attachments.push(attachment) })
-      .find((one) => one.name === name)!;
+    const files: OutgoingFile[] = [];
+    const own: ShareToolScope = { ...scope(), onAttachment: (attachment) => attachments.push(attachment) };
+    const tool = from.tools(own).find((one) => one.name === name)!;
+    // As with a process that was started before its session had a chat.
+    if (inChat) own.onFile = (file) => files.push(file);
     const text = await tool.call(args).catch((error: Error) => `error: ${error.message}`);
-    return { text, attachments };
+    return { text, attachments, files };
   };
 
   it("attaches an image and links any file", async () => {
@@ -161,6 +187,22 @@ describe("share_file", () => {
     expect(file.attachments).toEqual([]);
     const token = /shared\/([A-Za-z0-9_-]{43})/.exec(file.text)![1]!;
     expect(await read(token)).toBe("report");
+  });
+
+  it("sends a file that is no image into the session's chat, as a copy [CH-FILES-7]", async () => {
+    for (const from of [shares, plain]) {
+      const file = await call(from, "share_file", { path: join(base, "ws/report.txt") }, true);
+      expect(file.files).toEqual([{ path: "/copy/of/report.txt", name: "report.txt", mime: "text/plain" }]);
+      expect(file.text).toBe("The file is sent with your reply.");
+      const image = await call(from, "share_file", { path: join(base, "ws/picture") }, true);
+      expect([image.files, image.attachments]).toMatchObject([[], [{ type: "image" }]]);
+    }
+    await writeFile(join(base, "ws/huge.zip"), "huge");
+    const huge = { path: join(base, "ws/huge.zip") };
+    expect((await call(shares, "share_file", huge, true)).text).toContain("/shared/");
+    expect((await call(plain, "share_file", huge, true)).text).toBe(
+      "error: The file is too large for a chat.",
+    );
   });
 
   it("says what it cannot do", async () => {

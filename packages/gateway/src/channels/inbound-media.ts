@@ -4,11 +4,11 @@ import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { fileName } from "../lib/one-line.ts";
+import { MAX_INBOUND_BYTES } from "./support/download.ts";
 import type { ChannelAdapter, ChannelPlace, InboundMedia, InboundMessage } from "./types.ts";
 
 /** A file is given up after this. */
 const FETCH_MS = 60_000;
-const MAX_BYTES = 20 * 1024 * 1024;
 const TOO_LARGE = "it is larger than 20 MB";
 /** What agents can look at; `media_files` takes these alone. */
 const READABLE = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]);
@@ -22,11 +22,14 @@ const WORDS: Readonly<Record<InboundMedia["kind"], string>> = {
 
 /** What is needed of the media room. */
 export interface InboundMediaPort {
-  /** Keeps the bytes in the agent's media folder. Throws `PAYLOAD_TOO_LARGE`, `INVALID_REQUEST` when there are none. */
+  /**
+   * Keeps the bytes in the agent's media folder. Throws `PAYLOAD_TOO_LARGE` past `maxBytes`, `INVALID_REQUEST` when there
+   * are none, `UNSUPPORTED_MEDIA_TYPE` when an image is none.
+   */
   keepInbound(
     agentId: string,
     content: AsyncIterable<Uint8Array>,
-    options: { kind: InboundMedia["kind"]; name?: string | undefined },
+    options: { kind: InboundMedia["kind"]; name: string | undefined; maxBytes: number },
   ): Promise<{ mediaPath: string; path: string; mime: string; name?: string }>;
 }
 
@@ -94,7 +97,11 @@ export function createInboundMedia({ media, clock, log }: InboundMediaDeps) {
       const stream = opened;
       const abort = () => void stream.destroy(new Error("aborted"));
       either.addEventListener("abort", abort, { once: true });
-      const kept = await media.keepInbound(agentId, stream, { kind: item.kind, name: item.name });
+      const kept = await media.keepInbound(agentId, stream, {
+        kind: item.kind,
+        name: item.name,
+        maxBytes: MAX_INBOUND_BYTES,
+      });
       return { kind: item.kind, ...kept };
     } catch (error) {
       if (late.signal.aborted) throw new GatewayError("TIMEOUT", "it did not arrive within a minute");
@@ -118,7 +125,8 @@ export function createInboundMedia({ media, clock, log }: InboundMediaDeps) {
       const result: FetchedMedia = { files: [], notes: [] };
       for (const item of message.media ?? []) {
         try {
-          if (item.size !== undefined && item.size > MAX_BYTES) throw new GatewayError("PAYLOAD_TOO_LARGE");
+          if (item.size !== undefined && item.size > MAX_INBOUND_BYTES)
+            throw new GatewayError("PAYLOAD_TOO_LARGE");
           if (!adapter.fetchMedia) throw new GatewayError("UNAVAILABLE", "the channel cannot fetch files");
           const open = adapter.fetchMedia.bind(adapter);
           result.files.push(await fetchOne(open, agent.id, item, signal));

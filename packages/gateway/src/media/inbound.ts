@@ -1,9 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { FileType } from "../lib/file-type.ts";
 
-/** Most bytes of a file that a channel's message brings. */
-export const MAX_INBOUND_BYTES = 20 * 1024 * 1024;
-
 /** Extensions of what a browser runs or that brings script with it: the families of HTML and XML, script and style. */
 const ACTIVE = new Set(
   (

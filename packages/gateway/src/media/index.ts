@@ -7,7 +7,7 @@ import { detectFile, type FileType } from "../lib/file-type.ts";
 import type { Logger } from "../lib/logger.ts";
 import { fileName } from "../lib/one-line.ts";
 import { type OpenedFile, openInside, PathError, safeSegments } from "../lib/safe-path.ts";
-import { imageExtension, inboundExtension, MAX_INBOUND_BYTES } from "./inbound.ts";
+import { imageExtension, inboundExtension } from "./inbound.ts";
 import { storeContent, sweepIncoming, tooLarge } from "./store.ts";
 import { declaredType, matchesDeclared, storedExtension } from "./types.ts";
 
@@ -185,19 +185,19 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
     /**
      * Keeps a file that a channel's message brought. An image is stored under the extension of its content; another
      * file under that of its name, where no browser would run it.
-     * @throws GatewayError `PAYLOAD_TOO_LARGE` past 20 MiB, `INVALID_REQUEST` when there are no bytes,
+     * @throws GatewayError `PAYLOAD_TOO_LARGE` past `maxBytes`, `INVALID_REQUEST` when there are no bytes,
      * `UNSUPPORTED_MEDIA_TYPE` when an image is none; whatever the stream throws
      */
     keepInbound(
       agentId: string,
       content: AsyncIterable<Uint8Array>,
-      { kind, name }: { kind: string; name?: string | undefined },
+      { kind, name, maxBytes }: { kind: string; name: string | undefined; maxBytes: number },
     ): Promise<KeptFile> {
       const shown = fileName(name);
       return keep(agentId, content, {
         name: shown,
         accept: (found) => (kind === "image" ? imageExtension(found) : inboundExtension(found, shown)),
-        most: MAX_INBOUND_BYTES,
+        most: maxBytes,
       });
     },
 
@@ -226,7 +226,6 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
   };
 }
 export type Media = ReturnType<typeof createMedia>;
-export { MAX_INBOUND_BYTES } from "./inbound.ts";
 
 async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;

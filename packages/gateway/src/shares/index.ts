@@ -200,8 +200,13 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
         // Which chat a session belongs to is known at the call, not when its tools are made.
         sendFile: async (file) => {
           if (!scope.onFile) return false;
-          const { path, name, mime } = await keepFile(scope.agentId, file, basename(file.path));
-          scope.onFile({ path, name, mime });
+          const kept = await keepFile(scope.agentId, file, basename(file.path)).catch((error) => {
+            const tooLarge = error instanceof GatewayError && error.code === "PAYLOAD_TOO_LARGE";
+            if (tooLarge && base !== undefined) return undefined;
+            throw tooLarge ? new Error("The file is too large for a chat.") : error;
+          });
+          if (!kept) return false;
+          scope.onFile({ path: kept.path, name: kept.name, mime: kept.mime });
           return true;
         },
         mint:

@@ -1,5 +1,5 @@
 import { GatewayError } from "@agent-gateway/contract";
-import { noFile, openDownload } from "../support/download.ts";
+import { MAX_INBOUND_BYTES, noFile, openDownload } from "../support/download.ts";
 import { jsonOf } from "../support/exchange.ts";
 import { numberOf, textOf } from "../support/payload.ts";
 import type { AdapterFactory, Target } from "../types.ts";
@@ -11,7 +11,6 @@ const TYPING_AGAIN_MS = 20_000;
 const BEST_EFFORT_MS = 10_000;
 /** Reactions that are being taken back may hold the end up for so long. */
 const CLOSING_MS = 1_000;
-const MAX_BYTES = 20 * 1024 * 1024;
 const AT_WORK = "⏳";
 const ignore = () => {};
 
@@ -74,7 +73,7 @@ export const createAdapter: AdapterFactory = async ({ agent, clock }) => {
       const url = textOf(file?.url);
       if (url === undefined) throw noFile(`${PROVIDER} does not give it away (${answer.status})`);
       if (!api.trusts(url)) throw noFile(`${PROVIDER} keeps it at an address that is not its own`);
-      if ((numberOf(file?.file_size) ?? 0) > MAX_BYTES) throw new GatewayError("PAYLOAD_TOO_LARGE");
+      if ((numberOf(file?.file_size) ?? 0) > MAX_INBOUND_BYTES) throw new GatewayError("PAYLOAD_TOO_LARGE");
       return openDownload({ url, headers: api.headers, signal, provider: PROVIDER });
     },
 

@@ -3,8 +3,8 @@ import type { ReadableStream } from "node:stream/web";
 import { GatewayError } from "@agent-gateway/contract";
 import { onNewConnection } from "./exchange.ts";
 
-/** As in intake: more is not taken. */
-const MAX_BYTES = 20 * 1024 * 1024;
+/** Most bytes of a file that a message brings. */
+export const MAX_INBOUND_BYTES = 20 * 1024 * 1024;
 
 /** Why a file cannot be had, as a sentence for the user. */
 export const noFile = (sentence: string) => new GatewayError("UPSTREAM_UNAVAILABLE", sentence);
@@ -36,7 +36,7 @@ export async function openDownload({ url, headers, signal, provider, refuse }: D
     await response.body?.cancel().catch(() => {});
     throw noFile(reason ?? `${provider} sent nothing`);
   }
-  if (Number(response.headers.get("content-length")) > MAX_BYTES) {
+  if (Number(response.headers.get("content-length")) > MAX_INBOUND_BYTES) {
     await response.body.cancel().catch(() => {});
     throw new GatewayError("PAYLOAD_TOO_LARGE");
   }
