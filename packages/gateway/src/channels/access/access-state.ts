@@ -49,7 +49,7 @@ const entry = z.object({
   channelId: id.optional(),
   guildId: id.nullish(),
   senderName: z.string().optional(),
-  createdAt: z.number(),
+  createdAt: z.number().default(0),
   expiresAt: z.number(),
   kind: z.enum(["dm", "group", "guild"]).default("dm"),
   replies: z.number().default(0),
