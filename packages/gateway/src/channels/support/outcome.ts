@@ -7,44 +7,58 @@ export const SEND_TIMEOUT_MS = 55_000;
 /** A longer wait is cut: the next attempt asks the provider again. */
 const MAX_WAIT_MS = 3_600_000;
 
-/** Codes of Node.js and undici for connections that never came to the request. */
-const BEFORE_THE_REQUEST =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|HOSTNAME_MISMATCH|EPROTO)$/;
+/** Codes of Node.js, undici and OpenSSL for connections that never came to the request: no address, no peer, no TLS. */
+const BEFORE_THE_REQUEST = [
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL)$/,
+  /^(?:UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_TLS_CERT_\w+|ERR_TLS_HANDSHAKE_TIMEOUT)$/,
+  /^ERR_SSL_(?:WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|NO_\w+|\w*HANDSHAKE_FAILURE|\w*PROTOCOL_VERSION|\w*UNRECOGNIZED_NAME)$/,
+  /^(?:CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/,
+];
 /** Node's message for a peer that hung up in the handshake; its code is that of any reset connection. */
 const IN_THE_HANDSHAKE = /before secure TLS connection was established/;
+/** Libraries bury the system's error some levels deep. */
+const MAX_DEPTH = 6;
 
 interface Failure {
   code?: unknown;
   message?: unknown;
+  syscall?: unknown;
   cause?: unknown;
+  /** One for each address of the host that was tried. */
   errors?: unknown;
 }
 
-/** The error and what it wraps; libraries bury the system's code some levels deep. */
-function* chain(error: unknown): Generator<Failure> {
-  let next = error;
-  for (let depth = 0; depth < 6 && typeof next === "object" && next !== null; depth++) {
-    const failure = next as Failure;
-    yield failure;
-    next = failure.cause ?? (Array.isArray(failure.errors) ? failure.errors[0] : undefined);
+/** The errors at the bottom: one, or one for each address that was tried. */
+function roots(error: unknown, depth = 0): Failure[] {
+  if (typeof error !== "object" || error === null) return [];
+  const failure: Failure = error;
+  if (depth < MAX_DEPTH) {
+    if (Array.isArray(failure.errors) && failure.errors.length > 0) {
+      return failure.errors.flatMap((one) => roots(one, depth + 1));
+    }
+    if (typeof failure.cause === "object" && failure.cause !== null) return roots(failure.cause, depth + 1);
   }
+  return [failure];
+}
+
+function beforeTheRequest({ code, message, syscall }: Failure): boolean {
+  if (syscall === "connect" || syscall === "getaddrinfo") return true;
+  if (typeof code === "string" && BEFORE_THE_REQUEST.some((pattern) => pattern.test(code))) return true;
+  return typeof message === "string" && IN_THE_HANDSHAKE.test(message);
 }
 
 /** True when an error says that the request was never written. */
 export function neverSent(error: unknown): boolean {
-  for (const { code, message } of chain(error)) {
-    if (typeof code === "string" && BEFORE_THE_REQUEST.test(code)) return true;
-    if (typeof message === "string" && IN_THE_HANDSHAKE.test(message)) return true;
-  }
-  return false;
+  const found = roots(error);
+  return found.length > 0 && found.every(beforeTheRequest);
 }
 
 /** The system's or the library's code at the bottom of an error: `ECONNREFUSED`. */
 export function codeOf(error: unknown): string | undefined {
-  for (const { code } of chain(error)) {
-    if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  }
-  return undefined;
+  const found = roots(error).find(
+    ({ code }) => typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code),
+  );
+  return found?.code as string | undefined;
 }
 
 /** Why a provider could not be reached, as a sentence without addresses or secrets. */
