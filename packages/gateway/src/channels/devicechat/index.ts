@@ -28,7 +28,7 @@ const RECENT = 1_000;
 const MAX_QUOTE_CHARS = 200;
 
 const dataUrl = (text: string) =>
-  `data:image/svg+xml;base64,${Buffer.from(renderSVG(text, { border: 2 })).toString("base64")}`;
+  `data:image/svg+xml;base64,${Buffer.from(renderSVG(text, { border: 4 })).toString("base64")}`;
 
 /** One account of the linked-device channel. */
 export async function createAdapter(context: AdapterContext): Promise<DeviceAdapter> {

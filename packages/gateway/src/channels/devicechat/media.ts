@@ -31,7 +31,8 @@ export function mediaUrl(ref: InboundMedia["ref"], own: string | undefined): URL
   const configured = given !== undefined && own !== undefined && given.host === new URL(own).host;
   const trusted = provider || configured ? given : undefined;
   if (typeof directPath === "string" && directPath.startsWith("/")) {
-    return new URL(directPath, trusted?.origin ?? `https://${HOST}`);
+    // Put together as text: a path that begins with two slashes would name a host of its own.
+    return new URL(`${trusted?.origin ?? `https://${HOST}`}${directPath}`);
   }
   return trusted;
 }
