@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { startSlackServer } from "@openclaw/crabline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { signedTeamchat, slackEvent, startFakeTeamchat } from "./fixtures/fake-teamchat.ts";
+import { freePort } from "./fixtures/ports.ts";
 import { failedAttempts } from "./fixtures/rows.ts";
 import { type Gateway, put, startGateway, until } from "./harness.ts";
 
@@ -180,11 +180,3 @@ describe("Slack as crabline plays it", () => {
     }
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -10,6 +10,7 @@ import {
 } from "../../../../packages/gateway/src/channels/support/outcome.ts";
 import { systemClock } from "../../../../packages/gateway/src/lib/clock.ts";
 import { unending } from "../../../fixtures/adapter.ts";
+import { freePort } from "../../../fixtures/ports.ts";
 
 /** A server on loopback that does this with each connection. */
 async function listen(handle: (socket: Socket) => void): Promise<number> {
@@ -27,15 +28,6 @@ async function listen(handle: (socket: Socket) => void): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port on which nobody listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** What a post to this address comes to. */
 const post = (url: string, timeoutMs = 5_000) =>
   exchange(url, { method: "POST", body: "x" }, { signal: unending, clock: systemClock, timeoutMs }).then(
@@ -48,7 +40,7 @@ const afterReading = (act: (socket: Socket) => void) => (socket: Socket) =>
 
 describe("a request without a complete answer", () => {
   it("may be repeated when it surely never left: no address, no peer, no TLS [CH-OUTCOME-1]", async () => {
-    expect(await post(`http://127.0.0.1:${await closedPort()}/`)).toBe("retry");
+    expect(await post(`http://127.0.0.1:${await freePort()}/`)).toBe("retry");
     expect(await post("http://no-such-host.invalid/")).toBe("retry");
     const plain = await listen((socket) => void socket.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
     expect(await post(`https://127.0.0.1:${plain}/`)).toBe("retry");
