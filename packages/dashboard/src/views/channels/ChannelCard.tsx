@@ -10,7 +10,7 @@ import { PolicyForm } from "./PolicyForm.tsx";
 /** One channel of an agent: its state, and what can be changed of it. */
 export function ChannelCard({ overview, state }: { overview: Overview; state: ChannelState }) {
   const { agentId, policies, devices } = overview;
-  const { channel, enabled, configured } = state;
+  const { channel, enabled, connected, configured } = state;
   const policy = policies[channel];
   const headline = `channel-${channel}`;
   return (
@@ -24,6 +24,15 @@ export function ChannelCard({ overview, state }: { overview: Overview; state: Ch
       {enabled && <Facts state={state} />}
       {state.lastError && enabled && <p class="failure">{state.lastError}</p>}
       {!enabled && <p class="hint">{FACTS[channel].how}</p>}
+      {FACTS[channel].webhook && !connected && (
+        <p class="hint">
+          {enabled ? "Waits for the provider's first call. Webhook" : "Webhook"}:{" "}
+          <code>
+            /webhooks/{channel}/{agentId}
+          </code>{" "}
+          below this gateway's public address.
+        </p>
+      )}
       {enabled && channel === "devicechat" && <Devices agentId={agentId} devices={devices} />}
       {enabled && channel !== "devicechat" && policy && (
         <>

@@ -14,6 +14,8 @@ interface Facts {
   tokens: readonly TokenField[];
   /** What groups are called there. */
   groups: string;
+  /** The provider calls the gateway. */
+  webhook?: true;
 }
 
 /** What the page says of each channel; docs/channels tells the rest. */
@@ -41,23 +43,26 @@ export const FACTS: Readonly<Record<ChannelName, Facts>> = {
     how: "Its access token, number and secrets are set in config.json, in the agent's block cloudchat.",
     tokens: [],
     groups: "Groups",
+    webhook: true,
   },
   sigchat: {
     service: "LINE",
-    how: "Paste both from the Messaging API channel in the LINE Developers console, and set its webhook URL to this gateway's address with /webhooks/sigchat/ and the agent's id.",
+    how: "Paste both from the Messaging API channel in the LINE Developers console, and set its webhook URL there.",
     tokens: [
       { name: "channel_secret", label: "Channel secret" },
       { name: "channel_access_token", label: "Channel access token" },
     ],
     groups: "Groups and rooms",
+    webhook: true,
   },
   teamchat: {
     service: "Slack",
-    how: "Paste both from the Slack app, and set the request URL of its event subscriptions to this gateway's address with /webhooks/teamchat/ and the agent's id.",
+    how: "Paste both from the Slack app, and set the request URL of its event subscriptions there.",
     tokens: [
       { name: "bot_token", label: "Bot user OAuth token" },
       { name: "signing_secret", label: "Signing secret" },
     ],
     groups: "Channels",
+    webhook: true,
   },
 };
