@@ -42,6 +42,14 @@ const coalesceMs = z
   .nullable()
   .optional()
   .describe("Messages of one sender that come within this time become one turn.");
+const progressMs = z
+  .number()
+  .int()
+  .min(0)
+  .max(600_000)
+  .nullable()
+  .optional()
+  .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does.");
 
 /**
  * Fields of channels in the update of an agent: the channel's name and the key of its block, in snake_case. `null`
@@ -50,17 +58,20 @@ const coalesceMs = z
 export const channelFields = {
   botchat_enabled: enabled,
   botchat_coalesce_ms: coalesceMs,
+  botchat_progress_ms: progressMs,
   botchat_bot_token: secret,
   botchat_mode: choice(["polling", "webhook"], "How messages come in."),
   botchat_webhook_secret: secret,
   botchat_api_base_url: url,
   guildchat_enabled: enabled,
   guildchat_coalesce_ms: coalesceMs,
+  guildchat_progress_ms: progressMs,
   guildchat_bot_token: secret,
   guildchat_api_base_url: url,
   guildchat_gateway_url: url,
   devicechat_enabled: enabled,
   devicechat_coalesce_ms: coalesceMs,
+  devicechat_progress_ms: progressMs,
   devicechat_wa_web_socket_url: url,
   devicechat_account_id: z
     .string()
@@ -81,6 +92,7 @@ export const channelFields = {
   ),
   sigchat_enabled: enabled,
   sigchat_coalesce_ms: coalesceMs,
+  sigchat_progress_ms: progressMs,
   sigchat_channel_secret: secret,
   sigchat_channel_access_token: secret,
   sigchat_dm_policy: dmPolicy,
@@ -92,6 +104,7 @@ export const channelFields = {
   sigchat_data_api_base_url: url,
   teamchat_enabled: enabled,
   teamchat_coalesce_ms: coalesceMs,
+  teamchat_progress_ms: progressMs,
   teamchat_bot_token: secret,
   teamchat_signing_secret: secret,
   teamchat_dm_policy: dmPolicy,
