@@ -50,7 +50,7 @@ export function makeHome(config = {}) {
         ...config.gateway,
       },
       session: { maxConcurrent: 500, ...config.session },
-      agents: [{ id: "assistant", runtime }],
+      agents: [{ id: "assistant", runtime, ...config.agent }],
     }),
     { mode: 0o600 },
   );
@@ -151,11 +151,12 @@ export async function rawClient(url, path, key = KEY) {
   });
   const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: `;
   return {
-    post(body) {
-      const data = JSON.stringify(body);
+    /** Text goes as it is, everything else as JSON; `headers` are lines that end in CRLF. */
+    post(body, headers = "") {
+      const data = typeof body === "string" ? body : JSON.stringify(body);
       return new Promise((resolve) => {
         done = resolve;
-        socket.write(`${head}${Buffer.byteLength(data)}\r\n\r\n${data}`);
+        socket.write(`${head}${Buffer.byteLength(data)}\r\n${headers}\r\n${data}`);
       });
     },
     close: () => socket.destroy(),
