@@ -168,9 +168,19 @@ describe("polling", () => {
 
   it.each(["drop", "cut"] as const)("breaks when the connection does: %s [CH-BOTCHAT-9]", async (kind) => {
     const api = await fake();
-    api.fault("getUpdates", { kind });
+    api.fault("getUpdates", { kind }, 2);
     const { adapter } = await adapterFor({ botchat: settings(api) });
     expect(await openConnection(adapter).done).toMatch(/^Telegram cannot be reached/);
+  });
+
+  it("asks once more when a poll breaks off [CH-BOTCHAT-9]", async () => {
+    const api = await fake();
+    api.fault("getUpdates", { kind: "cut" });
+    api.message("hello");
+    const { adapter } = await adapterFor({ botchat: settings(api) });
+    const { kept } = openConnection(adapter);
+    await until(() => kept.inbox.size === 1, "the message");
+    expect(api.callsOf("getMe")).toHaveLength(1);
   });
 
   it("gives up a poll that is never answered [CH-BOTCHAT-9]", async () => {

@@ -1,6 +1,7 @@
-import { type Api, GrammyError } from "grammy/web";
+import { type Api, GrammyError, HttpError } from "grammy/web";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { neverSent } from "../support/outcome.ts";
 import type { AdapterContext, Connection } from "../types.ts";
 import { type CallSignal, connectionProblem, waitOf, within } from "./api.ts";
 import { type BotIdentity, rememberBot } from "./identity.ts";
@@ -20,6 +21,12 @@ export interface LineDeps {
   commands: AdapterContext["commands"];
 }
 
+/** True when a connection that stood ended without an answer, and not because the time was up. */
+const broke = (error: unknown) =>
+  error instanceof HttpError &&
+  (error.error as Error | null)?.name !== "AbortError" &&
+  !neverSent(error.error);
+
 /** One account's line to Telegram: calls that wait as long as Telegram asked for, and fail with a sentence. */
 export function createLine({ api, token, clock, log, commands }: LineDeps) {
   let notBefore = 0;
@@ -27,16 +34,24 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
 
   const line = {
     api,
-    /** Rejects with a sentence for the user; the wait that Telegram asked for is kept also across connections. */
+    /**
+     * Rejects with a sentence for the user; the wait that Telegram asked for is kept also across connections.
+     * @param again asks once more, at once, when the connection breaks: for calls that change nothing
+     */
     async call<T>(
       run: (signal: CallSignal) => Promise<T>,
       parent: AbortSignal,
-      withinMs = CALL_MS,
+      { withinMs = CALL_MS, again = false } = {},
     ): Promise<T> {
       if (notBefore > clock.now()) await sleep(clock, notBefore - clock.now(), parent);
       try {
         parent.throwIfAborted();
-        return await within(clock, withinMs, parent, run);
+        const ask = () => within(clock, withinMs, parent, run);
+        if (!again) return await ask();
+        return await ask().catch((error: unknown) => {
+          if (parent.aborted || !broke(error)) throw error;
+          return ask();
+        });
       } catch (error) {
         const wait = error instanceof GrammyError && error.error_code === 429 ? waitOf(error) : undefined;
         if (wait !== undefined) notBefore = clock.now() + wait;

@@ -43,7 +43,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
           bound,
         ),
       signal,
-      POLL_MS,
+      { withinMs: POLL_MS, again: true },
     );
     connection.alive();
     const patient = timeout > 0;
