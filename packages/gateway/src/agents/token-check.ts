@@ -1,5 +1,5 @@
 import { GatewayError } from "@agent-gateway/contract";
-import type { AgentConfig } from "../config/index.ts";
+import { type AgentConfig, channelBlocks } from "../config/index.ts";
 import { type ChannelPatch, fieldOf, type PatchableChannel } from "./channel-patch.ts";
 
 /** Channels whose provider can say whether a token is good, and the key of that token. */
@@ -26,10 +26,9 @@ const isChecked = (channel: PatchableChannel): channel is CheckedChannel => Obje
 
 /** The block as it will be once the patch is applied. */
 function settingsAfter<C extends CheckedChannel>(agent: AgentConfig, patch: ChannelPatch, channel: C) {
-  const values = [...patch.plain, ...patch.secrets];
-  const block: Record<string, unknown> = { enabled: true, coalesceMs: 0, ...agent[channel] };
-  for (const [key, value] of values) block[key] = value ?? undefined;
-  return block as NonNullable<AgentConfig[C]>;
+  const block: Record<string, unknown> = { ...agent[channel] };
+  for (const [key, value] of [...patch.plain, ...patch.secrets]) block[key] = value ?? undefined;
+  return channelBlocks[channel].parse(block) as NonNullable<AgentConfig[C]>;
 }
 
 /**

@@ -14,5 +14,6 @@ export type {
   LogsSection,
   SessionSection,
 } from "./schema.ts";
+export { channelBlocks } from "./schema-channels.ts";
 export { type ConfigStoreOptions, createConfigStore } from "./store.ts";
 export type { ConfigStore, Paths } from "./types.ts";
