@@ -213,7 +213,7 @@ export type WebhookVerdict =
       messages?: readonly InboundMessage[];
       receipts?: readonly Receipt[];
     }
-  | { status: 200; text: string; messages?: readonly InboundMessage[] };
+  | { status: 200; text: string; messages?: readonly InboundMessage[]; receipts?: readonly Receipt[] };
 
 /** Verifies and parses one provider's webhooks; pure, so that anyone can judge it. `channels/<name>/webhook.ts`. */
 export interface WebhookChannel {

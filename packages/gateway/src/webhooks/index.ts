@@ -1,32 +1,21 @@
 import { GatewayError } from "@agent-gateway/contract";
-import type {
-  ChannelName,
-  ChannelPlace,
-  InboundMessage,
-  Receipt,
-  WebhookChannel,
-  WebhookRequest,
-  WebhookVerdict,
-} from "../channels/index.ts";
 import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Acceptance, Place, Provider, RawRequest, Refusal, WebhookAnswer } from "./ports.ts";
 
-export interface WebhookDeps {
+export interface WebhookDeps<Name extends string, Message, Receipt> {
   agents(): readonly AgentConfig[];
-  channels: { readonly [name in ChannelName]?: WebhookChannel };
+  channels: { readonly [name in Name]?: Provider<Message, Receipt> };
   /** Resolves when the messages are on disk; the provider is told only then. */
-  receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
+  receive(place: Place<Name>, messages: readonly Message[]): Promise<void>;
   /** Notes what became of a message that was sent. */
-  receipt(place: ChannelPlace, receipt: Receipt): Promise<unknown>;
+  receipt(place: Place<Name>, receipt: Receipt): Promise<unknown>;
   /** Told of each request that was proven to be the provider's. */
-  proven(place: ChannelPlace): void;
+  proven(place: Place<Name>): void;
   clock: Clock;
   log: Logger;
 }
-
-/** What goes back to the provider. */
-export type WebhookAnswer = Extract<WebhookVerdict, { status: 200 }>;
 
 export interface Webhooks {
   /** @throws GatewayError `NOT_FOUND` when no provider calls under this name */
@@ -37,7 +26,7 @@ export interface Webhooks {
    * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` (401), `FORBIDDEN`, `INVALID_JSON`, and `UNAVAILABLE` when the
    * messages could not be stored, so that the provider brings them again
    */
-  answer(app: string, agentId: string | undefined, request: WebhookRequest): Promise<WebhookAnswer>;
+  answer(app: string, agentId: string | undefined, request: RawRequest): Promise<WebhookAnswer>;
 }
 
 /** A refused request of one place is logged this often at most: anybody can send them. */
@@ -45,41 +34,37 @@ const LOG_EVERY_MS = 60_000;
 const MAX_SHOWN_CHARS = 40;
 
 /** The way in for providers that call the gateway: find the agent, verify, store, answer. */
-export function createWebhooks({
-  agents,
-  channels,
-  receive,
-  receipt,
-  proven,
-  clock,
-  log,
-}: WebhookDeps): Webhooks {
+export function createWebhooks<Name extends string, Message, Receipt>(
+  deps: WebhookDeps<Name, Message, Receipt>,
+): Webhooks {
+  const { agents, channels, receive, receipt, proven, clock, log } = deps;
   const logged = new Map<string, number>();
 
   const require = (app: string) => {
-    const channel = Object.hasOwn(channels, app) ? channels[app as ChannelName] : undefined;
-    if (channel) return { channel, name: app as ChannelName };
+    const channel = Object.hasOwn(channels, app) ? channels[app as Name] : undefined;
+    if (channel) return { channel, name: app as Name };
     const shown = app.replace(/[^\w.:-]/g, "?").slice(0, MAX_SHOWN_CHARS);
     throw new GatewayError("NOT_FOUND", `There is no webhook for the app "${shown}".`);
   };
 
-  const logRefusal = ({ agentId, channel }: ChannelPlace, error: string) => {
+  const logRefusal = ({ agentId, channel }: Place<Name>, error: string) => {
     const key = `${agentId}/${channel}`;
     if (clock.now() - (logged.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
     logged.set(key, clock.now());
     log.warn({ agent: agentId, channel }, `a webhook was refused: ${error}`);
   };
 
-  const refuse = (place: ChannelPlace, { status, error }: Exclude<WebhookVerdict, WebhookAnswer>) => {
+  const refuse = (place: Place<Name>, { status, error }: Refusal) => {
     logRefusal(place, error);
     if (status === 400) return new GatewayError("INVALID_JSON", error);
     if (status === 403) return new GatewayError("FORBIDDEN", error);
     return new GatewayError("INVALID_REQUEST", error, { status });
   };
 
-  const store = async (place: ChannelPlace, verdict: WebhookAnswer) => {
-    const { messages = [] } = verdict;
-    const receipts = ("receipts" in verdict && verdict.receipts) || [];
+  const store = async (
+    place: Place<Name>,
+    { messages = [], receipts = [] }: Acceptance<Message, Receipt>,
+  ) => {
     try {
       if (messages.length > 0) await receive(place, messages);
       for (const one of receipts) await receipt(place, one);
@@ -99,7 +84,7 @@ export function createWebhooks({
         (entry) => (agentId === undefined || entry.id === agentId) && channel.enabled(entry),
       );
       if (!agent) throw new GatewayError("NOT_FOUND", `There is no enabled agent for ${name} here.`);
-      const place: ChannelPlace = { agentId: agent.id, channel: name, account: "" };
+      const place: Place<Name> = { agentId: agent.id, channel: name, account: "" };
       const verdict = channel.handle(request, agent, clock.now());
       if (verdict.status === 200 || verdict.status === 400) proven(place);
       if (verdict.status !== 200) throw refuse(place, verdict);
