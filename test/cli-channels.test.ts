@@ -117,6 +117,23 @@ describe("channels from the shell", () => {
     expect(all.stdout).toMatch(/^second\tbotchat\toff\t/);
   });
 
+  it("looks after the accounts of linked phones", async () => {
+    const run = (...args: string[]) => value("devicechat", ...args);
+    expect(await run("accounts", "assistant")).toMatchObject({ accounts: [{ id: "default" }] });
+    expect(await run("add-account", "assistant", "shop", "--label", "The shop")).toMatchObject({
+      account: { id: "shop", label: "The shop", status: "unlinked" },
+    });
+    expect(await run("status", "assistant", "--account", "shop")).toMatchObject({
+      account_id: "shop",
+      status: "unlinked",
+    });
+    expect(await value("channels", "policy", "assistant", "devicechat", "--account", "shop")).toMatchObject({
+      id: "shop",
+      pairing: true,
+    });
+    expect(await run("delete-account", "assistant", "shop")).toMatchObject({ accounts: [{ id: "default" }] });
+  });
+
   it("says what it needs [CH-CLI-1]", async () => {
     for (const [args, words] of [
       [["channels"], "channels needs a command"],
