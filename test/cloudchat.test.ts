@@ -75,13 +75,16 @@ describe("a chat over cloudchat", () => {
     expect(
       fake.courtesies.filter(({ status }) => status === "read").map(({ message_id }) => message_id),
     ).toContain("wamid.1");
-    const { body } = await gateway.json("GET", "/api/v1/agents/assistant/channels");
-    expect(
-      (body.channels as { channel: string }[]).find(({ channel }) => channel === "cloudchat"),
-    ).toMatchObject({
+    const state = async () => {
+      const { body } = await gateway.json("GET", "/api/v1/agents/assistant/channels");
+      return (body.channels as { channel: string; queued: number }[]).find(
+        ({ channel }) => channel === "cloudchat",
+      );
+    };
+    await until(async () => (await state())?.queued === 0, "the last outcome on disk");
+    expect(await state()).toMatchObject({
       enabled: true,
       connected: true,
-      queued: 0,
       lastInboundAt: expect.any(Number),
       lastOutboundAt: expect.any(Number),
       lastError: null,

@@ -4,15 +4,16 @@ import { join } from "node:path";
 import { startSlackServer } from "@openclaw/crabline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cloudDelivery, cloudText } from "./fixtures/fake-cloudchat.ts";
-import { SECRETS, SIGNED_CHANNELS, type SignedApp, signedHeaders } from "./fixtures/webhook-signing.ts";
+import {
+  SECRETS,
+  SIGNATURE_HEADER,
+  SIGNED_CHANNELS,
+  type SignedApp,
+  signedHeaders,
+} from "./fixtures/webhook-signing.ts";
 import { type Gateway, startGateway, until } from "./harness.ts";
 
 const APPS = Object.keys(SECRETS) as SignedApp[];
-const HEADER = {
-  sigchat: "x-sigchat-signature",
-  teamchat: "x-teamchat-signature",
-  cloudchat: "x-hub-signature-256",
-} as const;
 /** Nobody listens there: what is answered stays in the outbox. */
 const NOWHERE = "http://127.0.0.1:9";
 const open = (app: SignedApp) => ({ ...SIGNED_CHANNELS[app], apiBaseUrl: NOWHERE, dmPolicy: "open" });
@@ -80,7 +81,7 @@ function mutated(pick: (below: number) => number, n: number): Shot {
   const app = APPS[n % APPS.length]!;
   const body = Buffer.from(bodies[app](`f${n}`, "SAY accepted"));
   const headers = signedHeaders(app, body);
-  const name = HEADER[app];
+  const name = SIGNATURE_HEADER[app];
   const at = pick(body.length);
   const changed = Buffer.from(body);
   const signature = headers[name]!;

@@ -7,6 +7,7 @@ import type { WebhookRequest } from "../../../../packages/gateway/src/channels/t
 import { WEBHOOKS } from "../../../../packages/gateway/src/channels/webhooks.ts";
 import {
   SECRETS,
+  SIGNATURE_HEADER,
   SIGNED_CHANNELS,
   type SignedApp,
   signedHeaders,
@@ -16,11 +17,6 @@ import { accepts, agentWith, request } from "./agents.ts";
 const NOW = 1_800_000_000_500;
 const agent = agentWith();
 const apps = Object.keys(SECRETS) as SignedApp[];
-const SIGNATURE = {
-  sigchat: "x-sigchat-signature",
-  teamchat: "x-teamchat-signature",
-  cloudchat: "x-hub-signature-256",
-} as const;
 const takes = (app: SignedApp, incoming: WebhookRequest, now = NOW) =>
   accepts(WEBHOOKS[app], incoming, agent, now);
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((array) => Buffer.from(array));
@@ -41,7 +37,7 @@ function mutate(text: string, [at, how, put]: [number, string, string]): string 
 }
 
 describe.each(apps)("signatures of %s", (app) => {
-  const name = SIGNATURE[app];
+  const name = SIGNATURE_HEADER[app];
 
   it("are right for the body and the secret alone [CH-HOOK-5]", () => {
     fc.assert(
@@ -94,11 +90,11 @@ describe.each(apps)("signatures of %s", (app) => {
 describe("a hex signature", () => {
   it.each(["teamchat", "cloudchat"] as const)("of %s is taken in either case [CH-HOOK-6]", (app) => {
     const headers = signedHeaders(app, "{}", { now: NOW });
-    const [scheme, hex] = (headers[SIGNATURE[app]] as string).split("=") as [string, string];
+    const [scheme, hex] = (headers[SIGNATURE_HEADER[app]] as string).split("=") as [string, string];
     expect(
-      takes(app, request("{}", { ...headers, [SIGNATURE[app]]: `${scheme}=${hex.toUpperCase()}` })),
+      takes(app, request("{}", { ...headers, [SIGNATURE_HEADER[app]]: `${scheme}=${hex.toUpperCase()}` })),
     ).toBe(true);
-    expect(takes(app, request("{}", { ...headers, [SIGNATURE[app]]: hex }))).toBe(false);
+    expect(takes(app, request("{}", { ...headers, [SIGNATURE_HEADER[app]]: hex }))).toBe(false);
   });
 });
 
