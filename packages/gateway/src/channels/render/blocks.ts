@@ -25,7 +25,7 @@ export type Block = {
   | { type: "rule"; source: string }
 );
 
-type Body<T = Block> = T extends Block ? Omit<T, "gap" | "quoted"> : never;
+type Body<T = Block> = T extends Block ? Omit<T, "gap" | "quoted"> & { gap?: boolean } : never;
 interface Read {
   blocks: Body[];
   /** Line after the blocks. */
@@ -41,6 +41,7 @@ const HEADING = /^ {0,3}(#{1,6})\s+(\S.*)$/s;
 const RULE = /^(?:-{3,}|\*{3,}|_{3,})$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(\S.*)$/s;
 const QUOTE = /^\s*> ?/;
+const QUOTES = /^[\s>]*> ?/;
 const LANGUAGE = /^[\w+#.-]{1,32}$/;
 /** Something that shows. */
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\s]/u;
@@ -67,19 +68,23 @@ function readBlocks(lines: readonly string[], depth: number, gapBefore: boolean)
       continue;
     }
     let added: Block[];
+    let nested = false;
     if (depth < MAX_QUOTES && QUOTE.test(line)) {
       let end = at;
       while (end < lines.length && QUOTE.test(lines[end] as string)) end++;
-      const inner = lines.slice(at, end).map((quoted) => quoted.replace(QUOTE, ""));
-      added = readBlocks(inner, depth + 1, gap);
+      const marks = depth + 1 < MAX_QUOTES ? QUOTE : QUOTES;
+      const inner = lines.slice(at, end).map((quoted) => quoted.replace(marks, ""));
+      // Quotes in quotes are told apart by a blank line: all become quotes of one level.
+      added = readBlocks(inner, depth + 1, gap || depth > 0);
+      nested = depth > 0;
       at = end;
     } else {
       const { blocks, end } = readBlock(lines, at);
-      added = blocks.map((block, index) => place(block, gap && index === 0, depth > 0));
+      added = blocks.map((block, index) => place(block, block.gap ?? (gap && index === 0), depth > 0));
       at = end;
     }
     for (const block of added) out.push(block);
-    if (added.length > 0) gap = false;
+    if (added.length > 0) gap = nested;
   }
   if (depth === 0 && out[0]) out[0].gap = false;
   return out;
@@ -175,7 +180,7 @@ function readItem(lines: readonly string[], at: number): Read {
   const [, space = "", marker = "", rest = ""] = ITEM.exec(lines[at] as string) ?? [];
   const text = rest.trimEnd();
   // The item holds nothing but code: its fence must not be taken for text, or its end would open the next.
-  const code = readCode(lines, at, `${" ".repeat(space.length + 2)}${text}`);
+  const code = readCode(lines, at, `${" ".repeat(space.length + marker.length + 1)}${text}`);
   if (code) {
     const bare: Body = {
       type: "text",
@@ -183,6 +188,7 @@ function readItem(lines: readonly string[], at: number): Read {
       marker: "",
       runs: [{ type: "text", text: marker, marks: 0 }],
       source: marker,
+      gap: true,
     };
     return { blocks: [bare, ...code.blocks], end: code.end };
   }
@@ -229,6 +235,9 @@ function cells(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
+/** True when nothing of the row shows. */
+export const isEmpty = (row: Row): boolean => !row.some(({ text }) => isVisible(text));
+
 function readCell(source: string): Cell {
   const runs = parseInline(source.replaceAll("\\|", "|"));
   return { runs, text: runs.map(runText).join("").replaceAll("\n", " ") };
@@ -248,9 +257,9 @@ function readTable(lines: readonly string[], at: number): Read {
     const line = lines[end] as string;
     if (end === at + 1) continue;
     if (end > at && (blank(line) || !line.includes("|") || kindOf(lines, end) !== "text")) break;
-    rows.push(cells(line).map(readCell));
+    const row = cells(line).map(readCell);
+    if (end === at || !isEmpty(row)) rows.push(row);
   }
   const source = lines.slice(at, end).join("\n");
-  const some = rows.some((row) => row.some(({ text }) => isVisible(text)));
-  return { blocks: some ? [{ type: "table", rows, source }] : [], end };
+  return { blocks: rows.every(isEmpty) ? [] : [{ type: "table", rows, source }], end };
 }

@@ -1,3 +1,4 @@
+import { escapeText, escapeXml } from "../../lib/xml.ts";
 import { quote } from "./blocks.ts";
 import { DEL, EM, type Run, runText, STRONG } from "./inline.ts";
 import { escapeStarts } from "./markdown.ts";
@@ -64,7 +65,6 @@ export const plain: Dialect = {
 const fenced = (head: string, text: string) =>
   `\`\`\`${head}\n${text.replace(/`{3,}/g, (run) => run.split("").join("\u200b"))}\n\`\`\``;
 
-const html = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const web = (href: string) => /^https?:/i.test(href);
 
 /** Telegram's HTML. Its limit counts the text without tags, an entity as what it stands for. */
@@ -72,12 +72,10 @@ export const telegram: Dialect = {
   ...plain,
   length: (rendered) => rendered.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&").length,
   run(run) {
-    if (run.type === "code") return `<code>${html(run.text)}</code>`;
-    let body = html(run.text);
+    if (run.type === "code") return `<code>${escapeText(run.text)}</code>`;
+    let body = escapeText(run.text);
     if (run.type === "link") {
-      body = web(run.href)
-        ? `<a href="${html(run.href).replaceAll('"', "&quot;")}">${body}</a>`
-        : html(runText(run));
+      body = web(run.href) ? `<a href="${escapeXml(run.href)}">${body}</a>` : escapeText(runText(run));
     }
     if (run.text.trim() === "") return body;
     if (run.marks & DEL) body = `<s>${body}</s>`;
@@ -87,8 +85,8 @@ export const telegram: Dialect = {
   heading: (_level, runs, inline) => inline(bold(runs)),
   code: (language, text) =>
     language
-      ? `<pre><code class="language-${html(language)}">${html(text)}</code></pre>`
-      : `<pre>${html(text)}</pre>`,
+      ? `<pre><code class="language-${language}">${escapeText(text)}</code></pre>`
+      : `<pre>${escapeText(text)}</pre>`,
   quote: (text) => `<blockquote>${text}</blockquote>`,
   columns: true,
 };
@@ -133,7 +131,7 @@ function light(run: Run, text: string, before: string, after: string): string {
   return wrapLines(text, ...signs(run.marks, "*", "_", "~"));
 }
 
-const slackHref = (href: string) => html(href).replaceAll("|", "%7C");
+const slackHref = (href: string) => escapeText(href).replaceAll("|", "%7C");
 
 /** Slack's mrkdwn. With `&`, `<` and `>` escaped no text becomes a mention or a command such as `<!channel>`. */
 export const slack: Dialect = {
@@ -141,14 +139,14 @@ export const slack: Dialect = {
   cost: (unit) => (unit === AMP ? 5 : unit === LESS || unit === MORE ? 4 : unit === TICK ? 2 : 1),
   markup: 8,
   run(run, before, after) {
-    const text = html(run.text);
+    const text = escapeText(run.text);
     if (run.type === "code") return run.text.includes("`") ? text : `\`${text}\``;
     if (run.type === "text") return light(run, text, before, after);
     const href = slackHref(run.href);
     return runText(run) === run.href ? `<${href}>` : `<${href}|${text}>`;
   },
   heading: (_level, runs, inline) => inline(bold(runs)),
-  code: (_language, text) => fenced("", html(text)),
+  code: (_language, text) => fenced("", escapeText(text)),
   columns: true,
 };
 

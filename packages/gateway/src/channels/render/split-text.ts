@@ -91,6 +91,12 @@ function createRunReader(dialect: Dialect, runs: readonly Run[], lineCost: numbe
   };
 }
 
+function afterSpace(text: string, from: number): number {
+  let at = from;
+  while (SPACE.test(text[at] ?? "")) at++;
+  return at;
+}
+
 function pieceMarkdown(dialect: Dialect, block: TextBlock, room: number): string {
   const write = (text: string) =>
     block.type === "heading"
@@ -107,7 +113,7 @@ export function splitText(dialect: Dialect, limit: number, packer: Packer, block
   const text = runs.map((run) => (run.type === "link" ? "x".repeat(run.text.length) : run.text)).join("");
   const reader = createRunReader(dialect, runs, block.quoted ? 2 : 0);
   let piece: TextBlock = { ...block };
-  for (let from = 0; from < text.length; ) {
+  for (let from = afterSpace(text, 0); from < text.length; ) {
     const end = reader.reach(from, packer.room() - FRAME);
     const last = end === text.length;
     if (!last && end - from < limit / 8 && packer.flush()) continue;
@@ -119,8 +125,7 @@ export function splitText(dialect: Dialect, limit: number, packer: Packer, block
       packer.add(block, pieceMarkdown(dialect, piece, packer.room()), measure(dialect, [piece]));
       if (piece.type === "text") piece = { ...piece, marker: "", indent: 0 };
     }
-    from = to;
-    while (SPACE.test(text[from] ?? "")) from++;
+    from = afterSpace(text, to);
     if (from < text.length) packer.flush();
   }
 }

@@ -1,4 +1,4 @@
-import type { Row } from "./blocks.ts";
+import { isEmpty, type Row } from "./blocks.ts";
 import { type Run, STRONG } from "./inline.ts";
 
 /** Widest table that is set in columns; a wider one would wrap on a phone. */
@@ -32,9 +32,6 @@ export function columnsOf(rows: readonly Row[]): number[] | undefined {
 
 const totalOf = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, BAR.length * (widths.length - 1));
-
-/** True when no cell of the row says anything. */
-export const isEmpty = (row: Row) => row.every(({ text }) => text.trim() === "");
 
 /** A table in columns; a head without text is left out. */
 export function tableText(rows: readonly Row[], widths: readonly number[]): string {

@@ -1,7 +1,7 @@
-import type { Block } from "./blocks.ts";
+import { type Block, isEmpty } from "./blocks.ts";
 import { type Dialect, plain } from "./dialects.ts";
 import type { Run } from "./inline.ts";
-import { BAR, columnsOf, isEmpty, rowRuns, tableText } from "./table.ts";
+import { BAR, columnsOf, rowRuns, tableText } from "./table.ts";
 
 /** Most that stands between two blocks: a blank line, quoted. */
 export const SEPARATOR = 4;
