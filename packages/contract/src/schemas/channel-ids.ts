@@ -28,11 +28,8 @@ export const CHANNEL_IDS = {
   },
   cloudchat: { user: { pattern: /^\+?\d{5,20}$/, error: "must be an international number" }, group: null },
   sigchat: {
-    user: { pattern: /^U[0-9a-fA-F]{32}$/, error: "must be a user id (U and 32 hex digits)" },
-    group: {
-      pattern: /^[CR][0-9a-fA-F]{32}$/,
-      error: "must be a group or room id (C or R and 32 hex digits)",
-    },
+    user: { pattern: /^U[0-9A-Za-z]{2,64}$/, error: "must be a user id (U…), not a name" },
+    group: { pattern: /^[CR][0-9A-Za-z]{2,64}$/, error: "must be a group or room id (C… or R…), not a name" },
   },
   teamchat: {
     user: { pattern: /^[UW][A-Z0-9]{2,}$/, error: "must be a user id (U… or W…), not a name" },

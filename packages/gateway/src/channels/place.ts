@@ -76,11 +76,12 @@ export function connectionKey(
 ): string {
   const connecting = (fields: object) => Object.entries(fields).filter(([name]) => !POLICY.has(name));
   const account = agent.devicechat?.accounts.find(({ id }) => id === place.account);
-  const own = place.channel === "devicechat" ? account : undefined;
+  // An account that is not in the list yet is one with its defaults.
+  const { sendReadReceipts = true, reactionLevel = "ack" } = account ?? {};
   return JSON.stringify([
     agent.workspace,
     publicUrl,
     connecting(agent[place.channel] ?? {}),
-    connecting(own ?? {}),
+    place.channel === "devicechat" ? [sendReadReceipts, reactionLevel] : [],
   ]);
 }

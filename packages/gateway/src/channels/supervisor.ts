@@ -28,8 +28,8 @@ export interface SupervisorDeps {
 
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 60_000;
-/** A connection that lived so long was a good one: the next failure starts with the shortest pause. */
-const GOOD_AFTER_MS = 60_000;
+/** A connection that was alive so long was a good one: the next failure starts with the shortest pause. */
+const GOOD_AFTER_MS = 10_000;
 const DEFAULT_ALIVE_MS = 90_000;
 /** An adapter that does not let go of its connection in this time is given up with a loud line in the log. */
 const ENDING_MS = 30_000;
@@ -98,7 +98,8 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       if (state.attempts++ > 0) deps.onReconnect();
       await once();
       if (stopped.signal.aborted) return;
-      failures = clock.now() - begun > GOOD_AFTER_MS ? 0 : failures + 1;
+      const good = state.lastAliveAt !== null && state.lastAliveAt - begun > GOOD_AFTER_MS;
+      failures = good ? 1 : failures + 1;
       const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 10));
       log.warn({ why: state.lastError, failures }, "the connection ended; connecting anew");
       await sleep(clock, backoff * (0.5 + Math.random() / 2), stopped.signal);

@@ -50,7 +50,7 @@ const MIGRATIONS: readonly string[] = [
      received_at INTEGER NOT NULL, started_at INTEGER, settled_at INTEGER, note TEXT,
      UNIQUE (agent_id, channel, account, event_id));
    CREATE UNIQUE INDEX channel_inbox_message ON channel_inbox (agent_id, channel, account, chat_id, message_id)
-     WHERE message_id IS NOT NULL;
+     WHERE channel = 'teamchat' AND message_id IS NOT NULL;
    CREATE INDEX channel_inbox_open ON channel_inbox (agent_id, channel, chat_id, id)
      WHERE state IN ('waiting', 'command', 'turn');
    CREATE INDEX channel_inbox_last ON channel_inbox (agent_id, channel);

@@ -1,0 +1,29 @@
+/** What every channel does with messages and replies: document 2, contract section 10. */
+export const channelsFlow: Record<string, string> = {
+  "CH-FLOW-1":
+    "Messages are normalised and forwarded to the agent by one path for every channel; history keeps them under `<channel>-<chat id>`.",
+  "CH-FLOW-2":
+    "Per chat, messages are handled in order; what arrives during a turn waits its turn, one turn each.",
+  "CH-FLOW-3": "Several chats run side by side.",
+  "CH-FLOW-4": "Each event of a provider is taken once, by the provider's id, also across restarts.",
+  "CH-FLOW-5":
+    "The agent sees `<channel_message …>` with all values XML-escaped, so that no sender can forge it.",
+  "CH-FLOW-6": "`coalesceMs` joins messages of one sender into one turn; 0, the default, keeps them apart.",
+  "CH-FLOW-7": "A turn that fails is answered with a sentence.",
+  "CH-FLOW-8": "Revoking takes effect on the next message.",
+  "CH-CMD-1": "Slash commands work in every channel for users allowed there, on the chat's latest session.",
+  "CH-CMD-2": "`/stop` works on a busy session; messages that wait keep their turn.",
+  "CH-CMD-3": "`/model` shows a picker with buttons where the provider has them.",
+  "CH-OUT-1": "A send whose connection broke after the request was written is `unknown` and never repeated.",
+  "CH-OUT-2": "429 with `retry_after` is obeyed.",
+  "CH-OUT-3": "5xx and a provider that is down are tried again; order within the chat stays.",
+  "CH-OUT-4": "A definite refusal is `failed` and holds nothing up.",
+  "CH-OUT-5": "Long texts are split within the provider's limit.",
+  "CH-OUT-6": "Images go out as images, files as files.",
+  "CH-OUT-7": "A long turn shows what there is so far where the provider allows edits.",
+  "CH-CRASH-1": "The webhook's 200 means that the event is on disk and survives `kill -9`.",
+  "CH-CRASH-2": "After a crash a turn runs again only if the agent had produced nothing.",
+  "CH-CRASH-3": "Else what text there was goes out with one sentence that the answer was interrupted.",
+  "CH-CRASH-4": "A reply that was being sent when the gateway died is `unknown`.",
+  "CH-CRASH-5": "SIGTERM puts a message back whose turn had given nothing.",
+};
