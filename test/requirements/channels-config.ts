@@ -26,6 +26,7 @@ export const channelsConfig: Record<string, string> = {
   "CH-HEALTH-6": "POST channels/allow puts stable ids on the lists of any channel, admins alone",
   "CH-CLI-1": "channels approve, deny, allow and the rest take the channel as an argument",
   "CH-CLI-2": "channels list, pending, policy and trace, and trace with any agent, for people and as JSON",
+  "CH-CLI-3": "devicechat link shows the QR code in the terminal and waits for the scan",
   "CH-DASH-1": "the channels page shows live state, last error and queue of each channel",
   "CH-DASH-2": "who waits is approved or denied with one click",
   "CH-DASH-3": "policies are changed on the page",

@@ -63,6 +63,7 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
     case "backup":
       return (await import("./backup/index.ts")).backupCommand(tokens);
     case "channels":
+    case "devicechat":
       return (await import("./channels/index.ts")).channelsCommand(tokens);
     case "trace":
       return (await import("./channels/index.ts")).traceCommand(tokens);

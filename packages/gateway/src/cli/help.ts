@@ -26,6 +26,9 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
     ],
     ["channels trace <agent> <message> [--channel NAME]", "What became of a message, with times."],
   ],
+  devicechat: [
+    ["devicechat link <agent> [--account ID]", "Link a phone: shows the QR code and waits for its scan."],
+  ],
   trace: [
     ["trace <message> [--agent ID] [--channel NAME]", "What became of a message, with any agent in reach."],
   ],
@@ -34,7 +37,7 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
 };
 
 /** Commands made here that ask a running gateway. */
-const WITH_GATEWAY = new Set(["channels", "trace"]);
+const WITH_GATEWAY = new Set(["channels", "devicechat", "trace"]);
 
 const CONNECTION = `Connection:
   --url URL     the gateway, default http://127.0.0.1:10850 (or GATEWAY_URL)

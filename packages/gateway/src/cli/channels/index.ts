@@ -2,6 +2,7 @@ import { connect } from "../connection.ts";
 import { UsageError } from "../errors.ts";
 import { type Flag, type Flags, GLOBAL_FLAGS, isOn, last, parseFlags, takeWords } from "../flags.ts";
 import { type ChannelsCall, needed } from "./call.ts";
+import { linkCommand } from "./link.ts";
 import { listCommand } from "./list.ts";
 import { pendingCommand } from "./pending.ts";
 import { policyCommand } from "./policy.ts";
@@ -11,6 +12,7 @@ type Run = (call: ChannelsCall) => Promise<number>;
 
 const ACCOUNT: readonly (readonly [string, Flag])[] = [["account", { key: "account" }]];
 const VERBS: Readonly<Record<string, { run: Run; most: number; flags: Flags }>> = {
+  link: { run: linkCommand, most: 1, flags: new Map([...GLOBAL_FLAGS, ...ACCOUNT]) },
   list: { run: listCommand, most: 1, flags: GLOBAL_FLAGS },
   pending: { run: pendingCommand, most: 2, flags: new Map([...GLOBAL_FLAGS, ...ACCOUNT]) },
   policy: {
@@ -33,7 +35,7 @@ const VERBS: Readonly<Record<string, { run: Run; most: number; flags: Flags }>> 
   },
 };
 
-/** `channels list|pending|policy|trace`: what several routes together answer. */
+/** `channels list|pending|policy|trace` and `devicechat link`: what several routes together answer. */
 export async function channelsCommand(tokens: readonly string[]): Promise<number> {
   const { words, rest } = takeWords(tokens, 1);
   const verb = VERBS[words[0] ?? ""]!;
