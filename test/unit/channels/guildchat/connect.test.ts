@@ -160,12 +160,12 @@ describe("the socket", () => {
 describe("logging in", () => {
   it("waits five seconds between logins and keeps the last ones of the day [CH-GUILDCHAT-6]", async () => {
     const { fake, adapter, link } = await connected();
-    const first = performance.now();
     fake.cut();
     fake.forgetSessions();
     await until(() => fake.state.logins === 2, "the second login");
+    const [first, second] = fake.frames.filter(({ op }) => op === 2).map(({ at }) => at);
     // The clock runs twenty times as fast.
-    expect(performance.now() - first).toBeGreaterThan(150);
+    expect(second! - first!).toBeGreaterThan(240);
     await link.end();
     fake.state.remaining = 1;
     link.kept.position = undefined;

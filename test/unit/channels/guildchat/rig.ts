@@ -26,7 +26,7 @@ export const adapterFor = (
     { botToken, apiBaseUrl, ...(gatewayUrl !== undefined && { gatewayUrl }) },
     {
       clock: hastyClock(20),
-      commands: [{ name: "session", description: "Shows the session." }],
+      commands: [{ name: "/session", description: "Shows the session." }],
       ...extra,
     },
   );

@@ -24,7 +24,7 @@ export async function registerCommands(
   if (!position.bot) return false;
   const body = commands.map(({ name, description }) => ({
     type: SLASH_COMMAND,
-    name,
+    name: name.replace(/^\//, ""),
     description: description.slice(0, MAX_DESCRIPTION),
     options: [
       { type: TEXT_OPTION, name: "input", description: "What comes after the command", required: false },

@@ -74,6 +74,7 @@ async function listen(deps: ConnectDeps, connection: Connection, position: Posit
   const url = await address(deps, position, signal);
   const events = createEvents({
     api,
+    clock,
     connection,
     position,
     commands: deps.commands,

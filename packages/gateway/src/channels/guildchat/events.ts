@@ -1,3 +1,4 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
 import { objectOf } from "../support/payload.ts";
 import type { AdapterContext, Connection, InboundMessage } from "../types.ts";
 import { acknowledge, registerCommands } from "./commands.ts";
@@ -9,6 +10,7 @@ import type { Dispatch } from "./socket.ts";
 
 export interface EventsDeps {
   api: Api;
+  clock: Clock;
   connection: Connection;
   /** Moved on as events are stored. */
   position: Position;
@@ -20,44 +22,58 @@ export interface EventsDeps {
 
 /** Events are stored in batches of at most so many, one batch at a time. */
 const BATCH = 200;
+/** Between attempts to fetch what was missed, while what is newer waits; after the last it waits no longer. */
+const PAUSES_MS = [500, 2_000, 5_000, 10_000, 20_000];
 
 /**
  * Takes the socket's events in order: messages go to the inbox, and only then does the session's number move past
  * them, so that Discord sends again what did not get there.
  */
 export function createEvents(deps: EventsDeps) {
-  const { api, connection, position, signal } = deps;
+  const { api, connection, position, clock, signal } = deps;
   const queue: Dispatch[] = [];
   const ended = new AbortController();
   let running: Promise<void> | undefined;
+  let begun = false;
+  let stopped = false;
   let failure: unknown;
 
   const me = (): Me => ({ id: position.bot?.id ?? "", roles: position.roles });
   const save = () => connection.savePosition(JSON.stringify(position));
 
-  /** A session began or goes on. */
-  const opened = async (event: Dispatch): Promise<void> => {
-    const user = objectOf(event.data.user).id;
-    if (event.type === "READY" && isSnowflake(user)) {
-      const application = objectOf(event.data.application).id;
+  /** A new session knows nothing of what came before it: noted at once, whatever becomes of the connection. */
+  const began = ({ data }: Dispatch): void => {
+    const user = objectOf(data.user).id;
+    const application = objectOf(data.application).id;
+    if (isSnowflake(user)) {
       setBot(position, { id: user, application: isSnowflake(application) ? application : user });
     }
+    allBehind(position);
+  };
+
+  /** A session began or goes on, which is trusted and yet checked. */
+  const opened = async (event: Dispatch): Promise<void> => {
     allBehind(position);
     moveTo(event);
     await save();
     void registerCommands(api, position, deps.commands, signal);
-    await catchUp();
+    await catchUp(PAUSES_MS);
   };
 
-  const catchUp = async (): Promise<void> => {
+  /** Fetches what was missed, before anything newer is taken; what cannot be fetched has to come later. */
+  const catchUp = async (pauses: readonly number[] = []): Promise<void> => {
     if (position.behind.length === 0) return;
-    await fetchMissed({
-      api,
-      position,
-      me: me(),
-      signal: AbortSignal.any([signal, ended.signal]),
-      receive: connection.receive,
-    });
+    const until = AbortSignal.any([signal, ended.signal]);
+    const missed = { api, clock, position, me: me(), signal: until, receive: connection.receive };
+    await fetchMissed(missed);
+    for (const pause of pauses) {
+      if (position.behind.length === 0) break;
+      await sleep(clock, pause, until);
+      if (!until.aborted) await fetchMissed(missed);
+    }
+    // What is newer must not come first: Discord gives it again to the next connection.
+    stopped = until.aborted && position.behind.length > 0;
+    if (stopped) queue.length = 0;
     await save();
   };
 
@@ -96,9 +112,12 @@ export function createEvents(deps: EventsDeps) {
   const isOpening = ({ type }: Dispatch) => type === "READY" || type === "RESUMED";
 
   const drain = async (): Promise<void> => {
+    // What the last connection did not come to is older than all that this one brings.
+    if (!begun) await catchUp(PAUSES_MS);
+    begun = true;
     for (;;) {
       const first = queue[0];
-      if (!first) return;
+      if (!first || stopped) return;
       if (isOpening(first)) {
         queue.shift();
         await opened(first);
@@ -110,7 +129,7 @@ export function createEvents(deps: EventsDeps) {
   };
 
   const run = (task: () => Promise<void>) => {
-    if (failure !== undefined) return;
+    if (failure !== undefined || stopped) return;
     running ??= task()
       .catch((error: unknown) => {
         failure = error ?? new Error("not stored");
@@ -124,7 +143,8 @@ export function createEvents(deps: EventsDeps) {
 
   return {
     take(event: Dispatch): void {
-      if (failure !== undefined) return;
+      if (failure !== undefined || stopped) return;
+      if (event.type === "READY") began(event);
       queue.push(event);
       run(drain);
     },

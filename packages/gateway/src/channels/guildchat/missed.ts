@@ -1,17 +1,21 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
 import { objectsOf } from "../support/payload.ts";
 import type { InboundMessage } from "../types.ts";
 import { compareIds, isSnowflake, type Me, parseMessage } from "./parse.ts";
-import { caughtUp, forget, type Position } from "./position.ts";
-import type { Api } from "./rest.ts";
+import { caughtUp, forget, type Position, postpone } from "./position.ts";
+import type { Api, Result } from "./rest.ts";
 
 /** Most that is fetched of one channel. */
 const MOST = 100;
 const PAGE = 50;
 const AT_ONCE = 5;
 const CALL_MS = 15_000;
+const TRIES = 5;
+const MAX_WAIT_MS = 5_000;
 
 export interface MissedDeps {
   api: Api;
+  clock: Clock;
   position: Position;
   me: Me;
   signal: AbortSignal;
@@ -19,20 +23,20 @@ export interface MissedDeps {
 }
 
 /**
- * Fetches what was written while nobody listened, for each channel that is behind. Ends where Discord cannot be asked:
- * the rest stays behind. Rejects when messages could not be stored.
+ * Fetches what was written while nobody listened, for each channel that is behind. Those that cannot be asked stay
+ * behind. Rejects when messages could not be stored.
  */
 export async function fetchMissed(deps: MissedDeps): Promise<void> {
   const waiting = [...deps.position.behind];
   while (waiting.length > 0) {
     const asked = await Promise.all(waiting.splice(0, AT_ONCE).map((chatId) => ofChannel(deps, chatId)));
-    if (asked.includes(false)) return;
+    if (!asked.includes(true)) return;
   }
 }
 
 /** False when Discord cannot be asked now. */
 async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
-  const { api, position, me, signal, receive } = deps;
+  const { position, me, receive } = deps;
   const known = position.channels[chatId];
   if (!known) {
     forget(position, chatId);
@@ -40,13 +44,15 @@ async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
   }
   let after = known.last;
   for (let fetched = 0; fetched < MOST; fetched += PAGE) {
-    const query = new URLSearchParams({ after, limit: String(PAGE) });
-    const result = await api.call("GET", `/channels/${chatId}/messages`, { query, signal, ms: CALL_MS });
+    const result = await ask(deps, chatId, after);
     if (result.kind === "refused" && (result.status === 403 || result.status === 404)) {
       forget(position, chatId);
       return true;
     }
-    if (result.kind !== "done") return false;
+    if (result.kind !== "done") {
+      postpone(position, chatId);
+      return false;
+    }
     const page = objectsOf(result.body)
       .filter(({ id }) => isSnowflake(id))
       .sort((a, b) => compareIds(String(a.id), String(b.id)));
@@ -57,4 +63,14 @@ async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
   }
   caughtUp(position, chatId, after);
   return true;
+}
+
+/** One page; where Discord limits the rate, after the wait that it asks for. */
+async function ask({ api, clock, signal }: MissedDeps, chatId: string, after: string): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    const query = new URLSearchParams({ after, limit: String(PAGE) });
+    const result = await api.call("GET", `/channels/${chatId}/messages`, { query, signal, ms: CALL_MS });
+    if (result.kind !== "limited" || tries === TRIES || signal.aborted) return result;
+    await sleep(clock, Math.min(result.afterMs, MAX_WAIT_MS), signal);
+  }
 }

@@ -126,6 +126,11 @@ export function caughtUp(position: Position, chatId: string, last: string): void
   if (known && compareIds(last, known.last) > 0) known.last = last;
 }
 
+/** The channel cannot be asked: the others come first. */
+export function postpone(position: Position, chatId: string): void {
+  position.behind = [...position.behind.filter((id) => id !== chatId), chatId];
+}
+
 /** The channel is not there any more, or not for the bot. */
 export function forget(position: Position, chatId: string): void {
   delete position.channels[chatId];
