@@ -10,7 +10,7 @@ async function citations(): Promise<Map<string, string[]>> {
   const files = await readdir(join(root, "test"), { recursive: true });
   for (const file of files.filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"))) {
     const text = await readFile(join(root, "test", file), "utf8");
-    for (const [, list] of text.matchAll(/\[((?:[A-Z]+-\d+(?:, )?)+)\]["'`]/g)) {
+    for (const [, list] of text.matchAll(/\[((?:[A-Z]+(?:-[A-Z]+)*-\d+(?:, )?)+)\](?=["'`]| \[[A-Z])/g)) {
       for (const id of list!.split(", ")) cited.set(id, [...(cited.get(id) ?? []), file]);
     }
   }
