@@ -126,7 +126,7 @@ describe("tokens in the agent update", () => {
     expect(await entry()).not.toHaveProperty("teamchat");
   });
 
-  it("are judged by the provider: refused is 400, unreachable 502, and nothing is saved [CH-CONFIG-7]", async () => {
+  it("are judged by the provider: refused is 400 and nothing is saved; unreachable is 502 for teamchat, whose tokens must be checked [CH-CONFIG-7]", async () => {
     const asked: unknown[] = [];
     const checkToken: CheckToken = async (channel, settings) => {
       asked.push([channel, settings]);
@@ -143,18 +143,19 @@ describe("tokens in the agent update", () => {
       code: "INVALID_REQUEST",
       details: [{ path: "guildchat_bot_token", message: "does not know this bot" }],
     });
-    await expect(patch({ guildchat_bot_token: "gone" })).rejects.toMatchObject({
+    await expect(patch({ teamchat_bot_token: "gone", teamchat_signing_secret: "s" })).rejects.toMatchObject({
       code: "UPSTREAM_UNAVAILABLE",
       status: 502,
     });
     expect((await entry()).guildchat).toEqual({ apiBaseUrl: "http://127.0.0.1:1" });
     expect(await envText()).toBeNull();
+    await patch({ guildchat_bot_token: "gone" });
     await patch({ guildchat_bot_token: "good" });
     await patch({
       guildchat_bot_token: null,
       sigchat_channel_secret: "s",
     });
-    expect(asked).toHaveLength(3);
+    expect(asked).toHaveLength(4);
     expect(asked.at(-1)).toEqual([
       "guildchat",
       expect.objectContaining({ enabled: true, apiBaseUrl: "http://127.0.0.1:1", botToken: "good" }),

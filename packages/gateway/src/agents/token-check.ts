@@ -21,6 +21,8 @@ export type CheckToken = <C extends CheckedChannel>(
   signal: AbortSignal,
 ) => Promise<TokenVerdict>;
 
+/** Channels whose token is not saved unchecked (document 2); the state of the others shows what is wrong. */
+const MUST_ANSWER: ReadonlySet<CheckedChannel> = new Set(["teamchat"]);
 const CHECK_MS = 15_000;
 const isChecked = (channel: PatchableChannel): channel is CheckedChannel => Object.hasOwn(TOKENS, channel);
 
@@ -33,7 +35,8 @@ function settingsAfter<C extends CheckedChannel>(agent: AgentConfig, patch: Chan
 
 /**
  * Has the providers judge the tokens that an update brings.
- * @throws {GatewayError} `INVALID_REQUEST` for a token that is refused, `UPSTREAM_UNAVAILABLE` when nobody answers.
+ * @throws {GatewayError} `INVALID_REQUEST` for a token that is refused, `UPSTREAM_UNAVAILABLE` when nobody answers
+ * for a token that must be checked.
  */
 export async function checkTokens(
   agent: AgentConfig,
@@ -51,7 +54,7 @@ export async function checkTokens(
         details,
       });
     }
-    if ("unreachable" in verdict) {
+    if ("unreachable" in verdict && MUST_ANSWER.has(channel)) {
       throw new GatewayError(
         "UPSTREAM_UNAVAILABLE",
         `The provider of ${channel} did not answer, so the token could not be checked; nothing was saved.`,

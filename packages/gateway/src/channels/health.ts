@@ -10,7 +10,14 @@ import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from 
 export const WEBHOOK_PROOF_MS = 24 * 3_600_000;
 const SAVE_EVERY_MS = 60_000;
 
-type Facts = Pick<ChannelState, "connected" | "lastInboundAt" | "lastOutboundAt" | "lastError">;
+type Facts = Pick<ChannelState, "connected" | "lastInboundAt" | "lastOutboundAt" | "lastError" | "queued">;
+
+/** Where what is known of the places comes from. */
+export interface HealthSources {
+  state(place: ChannelPlace): ConnectionState | undefined;
+  /** Messages that wait for their turn, and replies that wait to be sent. */
+  queued(place: ChannelPlace): number;
+}
 
 /** What each channel last proved. */
 export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
@@ -30,8 +37,9 @@ export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
     return rows[0]?.at ?? null;
   };
 
-  const facts = (place: ChannelPlace, state: ConnectionState | undefined): Facts => {
+  const facts = (place: ChannelPlace, sources: HealthSources): Facts => {
     const key = placeKey(place);
+    const state = sources.state(place);
     if (!inbound.has(key)) inbound.set(key, latest("inbox", place) ?? 0);
     if (!outbound.has(key)) outbound.set(key, { at: latest("outbox", place), error: null });
     const out = outbound.get(key)!;
@@ -40,6 +48,7 @@ export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
       lastInboundAt: inbound.get(key) || null,
       lastOutboundAt: out.at,
       lastError: state?.lastError ?? out.error,
+      queued: sources.queued(place),
     };
   };
 
@@ -48,20 +57,17 @@ export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
     return times.length > 0 ? Math.max(...times) : null;
   };
 
-  const ofChannel = (
-    agent: AgentConfig,
-    channel: ChannelName,
-    stateOf: (place: ChannelPlace) => ConnectionState | undefined,
-  ) => {
-    const placeOf = (account: string): ChannelPlace => ({ agentId: agent.id, channel, account });
-    if (channel !== "devicechat") return facts(placeOf(""), stateOf(placeOf("")));
-    const accounts = deviceAccounts(agent).map((id) => ({ id, ...facts(placeOf(id), stateOf(placeOf(id))) }));
+  const ofChannel = (agent: AgentConfig, channel: ChannelName, sources: HealthSources) => {
+    const of = (account: string) => facts({ agentId: agent.id, channel, account }, sources);
+    if (channel !== "devicechat") return of("");
+    const accounts = deviceAccounts(agent).map((id) => ({ id, ...of(id) }));
     return {
       connected: accounts.some(({ connected }) => connected),
       lastInboundAt: newest(accounts.map(({ lastInboundAt }) => lastInboundAt)),
       lastOutboundAt: newest(accounts.map(({ lastOutboundAt }) => lastOutboundAt)),
       lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
-      accounts: accounts.map((account) => ({ ...account, queued: 0 })),
+      queued: accounts.reduce((sum, { queued }) => sum + queued, 0),
+      accounts,
     };
   };
 
@@ -103,24 +109,14 @@ export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
       )[0]?.account;
     },
     /** Each place by itself. */
-    reports: (
-      places: readonly ChannelPlace[],
-      stateOf: (place: ChannelPlace) => ConnectionState | undefined,
-      queued: (channel: ChannelName) => number,
-    ) =>
-      places.map((place) => ({ ...place, ...facts(place, stateOf(place)), queued: queued(place.channel) })),
-    list(
-      agent: AgentConfig,
-      stateOf: (place: ChannelPlace) => ConnectionState | undefined,
-      queued: (channel: ChannelName) => number,
-    ): ChannelState[] {
-      return CHANNELS.map((channel) => ({
+    reports: (places: readonly ChannelPlace[], sources: HealthSources) =>
+      places.map((place) => ({ ...place, ...facts(place, sources) })),
+    list: (agent: AgentConfig, sources: HealthSources): ChannelState[] =>
+      CHANNELS.map((channel) => ({
         channel,
         enabled: isEnabled(agent, channel),
         configured: isConfigured(agent, channel),
-        ...ofChannel(agent, channel, stateOf),
-        queued: queued(channel),
-      }));
-    },
+        ...ofChannel(agent, channel, sources),
+      })),
   };
 }

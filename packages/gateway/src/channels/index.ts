@@ -14,7 +14,7 @@ import { deviceAccounts, placesOf } from "./place.ts";
 import { splitFor } from "./render/index.ts";
 import type { ChannelStep } from "./steps.ts";
 import { createTrace } from "./trace.ts";
-import type { AccessPort, ChannelName, ChannelPlace, Content, SendOutcome, Target } from "./types.ts";
+import type { AccessPort, ChannelPlace, Content, SendOutcome, Target } from "./types.ts";
 
 export { createAccess } from "./access/index.ts";
 export { imageFile } from "./attachment.ts";
@@ -127,13 +127,15 @@ export function createChannels(deps: ChannelsDeps) {
     if (config && adapter(place)) void handshakes(place, config);
   });
 
-  const queued = (agentId: string) => (name: ChannelName) =>
-    intake.queued(agentId, name) + delivery.queued(agentId, name);
+  const sources = {
+    state: adapters.state,
+    queued: (place: ChannelPlace) => intake.queued(place) + delivery.queued(place),
+  };
   /** State of an agent's channels. */
   const list = async (agentId: string): Promise<ChannelState[]> => {
     const config = agent(agentId);
     if (!config) return [];
-    const states = health.list(config, adapters.state, queued(agentId));
+    const states = health.list(config, sources);
     return Promise.all(
       states.map(async (state) => {
         const problem = await access.problem({ agentId, channel: state.channel, account: "" }, config);
@@ -159,7 +161,8 @@ export function createChannels(deps: ChannelsDeps) {
     /** A provider's signature was valid: its way to the gateway is open. */
     proven(place: ChannelPlace) {
       const state = adapters.state(place);
-      if (state) health.prove(place, state);
+      // A channel that watches its own way in proves it by that.
+      if (state && !adapter(place)?.connect) health.prove(place, state);
     },
     adapter,
     /** The adapter of an account that may not be configured yet, made and supervised from now on. */
@@ -185,8 +188,7 @@ export function createChannels(deps: ChannelsDeps) {
       return Object.fromEntries(await Promise.all(entries));
     },
     /** Every connection of an enabled channel, for monitoring. */
-    reports: () =>
-      deps.agents().flatMap((config) => health.reports(placesOf(config), adapters.state, queued(config.id))),
+    reports: () => deps.agents().flatMap((config) => health.reports(placesOf(config), sources)),
 
     /** Before anything else of the gateway takes a message: what a crash left is decided. */
     async recover() {

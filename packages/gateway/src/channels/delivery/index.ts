@@ -207,14 +207,8 @@ export function createDelivery(deps: DeliveryDeps) {
     /** After a start: what was being sent is uncertain, what waits goes out. */
     recover: () => db.write(store.uncertain(clock.now())),
     forget: (before: number) => store.forget(before),
-    /** Messages that wait to be sent, for health. */
-    queued(agentId: string, channel: string): number {
-      return db.all<{ n: number }>(
-        `SELECT count(*) AS n FROM channel_outbox WHERE agent_id = ? AND channel = ?
-           AND state IN ('pending', 'sending')`,
-        [agentId, channel],
-      )[0]!.n;
-    },
+    /** Messages of a place that wait to be sent, for health. */
+    queued: store.queued,
     /** No new attempts; waits a moment for those under way, which would be uncertain otherwise. */
     async close(): Promise<void> {
       stopped.abort();

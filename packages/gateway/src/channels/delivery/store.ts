@@ -83,6 +83,12 @@ export function createOutboxStore(db: Database) {
          WHERE ${OPEN} AND state = 'pending'`,
       );
     },
+    queued({ agentId, channel, account }: ChannelPlace): number {
+      return db.all<{ n: number }>(
+        `SELECT count(*) AS n FROM channel_outbox WHERE agent_id = ? AND channel = ? AND account = ? AND ${OPEN}`,
+        [agentId, channel, account],
+      )[0]!.n;
+    },
     hasHandshake(place: ChannelPlace, key: string): OutboxRow | undefined {
       return db.all<OutboxRow>(
         `SELECT * FROM channel_outbox WHERE agent_id = ? AND channel = ? AND purpose = 'handshake' AND key = ?`,

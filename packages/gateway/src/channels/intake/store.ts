@@ -56,11 +56,11 @@ export function createInboxStore(db: Database) {
         [requestId],
       );
     },
-    /** Open messages of an agent's channel, for health. */
-    queued(agentId: string, channel: string): number {
+    /** Open messages of a place, for health. */
+    queued({ agentId, channel, account }: ChannelPlace): number {
       return db.all<{ n: number }>(
-        `SELECT count(*) AS n FROM channel_inbox WHERE agent_id = ? AND channel = ? AND ${OPEN}`,
-        [agentId, channel],
+        `SELECT count(*) AS n FROM channel_inbox WHERE agent_id = ? AND channel = ? AND account = ? AND ${OPEN}`,
+        [agentId, channel, account],
       )[0]!.n;
     },
     /** The messages are with the agent from now on. Goes right behind the user message, which is the newest of all. */
