@@ -225,7 +225,9 @@ async function drainChats() {
     dmPolicy: "open",
     apiBaseUrl: provider.url,
   };
-  const config = { agent: { teamchat }, session: { maxConcurrent: AT_ONCE + 5 } };
+  // Finished turns are kept for two minutes, longer than this runs: memory would grow with them.
+  const gateway = { turns: { retainMs: 2000 } };
+  const config = { agent: { teamchat }, gateway, session: { maxConcurrent: AT_ONCE + 5 } };
   await withGateway(config, async ({ url, pid }) => {
     await drain(url, provider, "DW", WARM_UP);
     const [core, ours, memory] = [[], [], [await rssMb(pid)]];
