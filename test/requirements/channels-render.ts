@@ -14,4 +14,6 @@ export const channelsRender: Record<string, string> = {
     "texts are split at sensible points: between paragraphs, lines, sentences, words, graphemes, in this order",
   "CH-RENDER-9": "split code stays code in its language, split tables and lists stay readable",
   "CH-RENDER-10": "rendering and splitting take time in proportion to the text, whatever the text",
+  "CH-DOCS-1":
+    "a page for each channel leads a newcomer to a connected bot: its commands, settings and errors are those of the gateway",
 };
