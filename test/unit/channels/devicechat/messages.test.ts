@@ -107,6 +107,28 @@ test("after a crash between storing and confirming the message can be read again
   await confirmed();
 });
 
+test("messages that cross each other keep the cipher in step, from the first one on", async () => {
+  const replies: Promise<unknown>[] = [];
+  rig = await linkedRig({
+    receive: async (messages) => {
+      // As fast as a reply can be.
+      for (const { text } of messages) replies.push(rig.send(ALICE, `re ${text}`));
+    },
+  });
+  const count = 30;
+  for (let n = 0; n < count; n++) {
+    await phone.inbound(ALICE, { conversation: `m${n}` });
+    if (n % 7 === 0) await until(() => phone.sent.length > n / 2, "some replies");
+  }
+  await taken(count);
+  await confirmed();
+  expect(await Promise.all(replies)).toEqual(
+    Array.from({ length: count }, () => expect.objectContaining({ status: "sent" })),
+  );
+  expect(rig.received.map(({ text }) => text)).toEqual(Array.from({ length: count }, (_, n) => `m${n}`));
+  expect(phone.stanzas.filter(({ tag, attrs }) => tag === "receipt" && attrs.type === "retry")).toEqual([]);
+});
+
 test("messages that came while the device was away are taken in order after the reconnect", async () => {
   rig = await linkedRig();
   await phone.inbound(ALICE, { conversation: "first" });

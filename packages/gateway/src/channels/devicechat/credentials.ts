@@ -4,9 +4,12 @@ import type { AuthenticationCreds, AuthenticationState, SignalDataSet, SignalDat
 import { sweepTemporary, writeFileAtomic } from "../../lib/atomic-file.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createMutex } from "../../lib/mutex.ts";
+import type { InboundMessage } from "../types.ts";
 import { openKeyJournal } from "./key-journal.ts";
 import type { Library } from "./library.ts";
 
+/** Among the keys: what a message said, from the moment that its cipher went on until the inbox has it. */
+export const SPOOL = "inbound";
 const CREDS = "creds.json";
 const KEYS = "keys-journal.jsonl";
 /** The files of this module, and what a crash in mid-write leaves of them. */
@@ -17,6 +20,10 @@ export interface OpenCredentials {
   state: AuthenticationState;
   /** Writes `state.creds` once the phone confirmed the link; calls that wait together are one write. */
   save(): Promise<void>;
+  /** Messages that were deciphered and may not be in the inbox yet, oldest first. */
+  spooled(): InboundMessage[];
+  /** Forgets those that are. */
+  settle(eventIds: readonly string[]): Promise<void>;
   /** Waits for what is being written. */
   close(): Promise<void>;
 }
@@ -118,6 +125,11 @@ export function createCredentials(folder: string, clock: Clock): Credentials {
             return writeFileAtomic(file, JSON.stringify(creds, replacer), { mode: 0o600, forceMode: true });
           });
         },
+        spooled: () => journal.all(`${SPOOL}/`).map((text) => JSON.parse(text) as InboundMessage),
+        settle: (eventIds) =>
+          eventIds.length > 0
+            ? journal.set(eventIds.map((id) => [`${SPOOL}/${id}`, null] as const))
+            : Promise.resolve(),
         async close() {
           await locked(() => journal.close());
         },

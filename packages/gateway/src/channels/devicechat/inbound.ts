@@ -1,16 +1,27 @@
-import type { BinaryNode, proto, SignalAuthState, SocketConfig, WAMessage, WASocket } from "baileys";
+import type {
+  BinaryNode,
+  proto,
+  SignalDataSet,
+  SignalKeyStoreWithTransaction,
+  SocketConfig,
+  WAMessage,
+  WASocket,
+} from "baileys";
+import type { Clock } from "../../lib/clock.ts";
 import type { InboundMessage } from "../types.ts";
 import { boundedMap } from "./bounded.ts";
+import { SPOOL } from "./credentials.ts";
 import { bareJid } from "./jid.ts";
 import type { Library } from "./library.ts";
 import { parseMessage } from "./parse.ts";
+import { serializeTransactions } from "./transactions.ts";
 
 /** Ids of messages that were stored a moment ago, and need not be offered again. */
 const RECENT = 1_000;
 
 export interface InboundDeps {
   library: Library;
-  now(): number;
+  clock: Clock;
   /** Own JIDs; the alias is known once the connection is open. */
   me(): { id?: string | undefined; lid?: string | undefined };
   /** Messages that were sent before this (Unix ms) are history. */
@@ -22,44 +33,42 @@ export interface InboundDeps {
   fail(error: unknown): void;
 }
 
+/** Changes to the messages among the keys, of which the library knows nothing. */
+const spool = (entries: Record<string, InboundMessage | null>) =>
+  ({ [SPOOL]: entries }) as unknown as SignalDataSet;
+
 /**
  * The library confirms a message to the provider before it hands it out. So messages are taken where they are
- * deciphered: within the transaction that advances the cipher, and before the confirmation. A crash in between
- * leaves the cipher where it was; the provider delivers the message again and the inbox knows it.
+ * deciphered: what one says is written together with the new state of its cipher, then stored in the inbox, and only
+ * then does the library go on. After a crash in between, the provider delivers it again or it is found among the keys.
  */
 export function createInbound(deps: InboundDeps) {
   const { library } = deps;
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
-  const taken = boundedMap<true>(RECENT, deps.now);
-  const running = new Set<Promise<void>>();
+  const taken = boundedMap<true>(RECENT, () => deps.clock.now());
+  const running = new Set<Promise<unknown>>();
 
-  const store = async (messages: readonly WAMessage[]): Promise<void> => {
+  /** The message in the gateway's words; undefined for what is none, or is known. */
+  const read = async (message: WAMessage): Promise<InboundMessage | undefined> => {
     const { id, lid } = deps.me();
-    const self = [id, lid].filter((jid) => jid !== undefined);
-    const found: InboundMessage[] = [];
-    for (const message of messages) {
-      const parsed = parseMessage(message, self);
-      if (!parsed || taken.has(parsed.eventId) || (parsed.sentAt ?? Number.POSITIVE_INFINITY) < deps.since())
-        continue;
-      const number = parsed.senderAliases ? undefined : await aliasOf(parsed.senderId);
-      found.push(number === undefined ? parsed : { ...parsed, senderAliases: [number] });
-    }
-    if (found.length === 0) return;
-    await deps.receive(found);
-    for (const { eventId } of found) taken.set(eventId, true);
+    const parsed = parseMessage(
+      message,
+      [id, lid].filter((jid) => jid !== undefined),
+    );
+    if (!parsed || taken.has(parsed.eventId)) return undefined;
+    if ((parsed.sentAt ?? Number.POSITIVE_INFINITY) < deps.since()) return undefined;
+    if (parsed.senderAliases || !parsed.senderId.endsWith("@lid")) return parsed;
+    const number = await deps.numberOf(parsed.senderId).catch(() => undefined);
+    return number ? { ...parsed, senderAliases: [bareJid(number)] } : parsed;
   };
 
-  const aliasOf = async (senderId: string): Promise<string | undefined> => {
-    if (!senderId.endsWith("@lid")) return undefined;
-    const number = await deps.numberOf(senderId).catch(() => undefined);
-    return number ? bareJid(number) : undefined;
-  };
-
-  const offer = async (messages: readonly WAMessage[]): Promise<void> => {
-    const storing = store(messages);
+  const offer = async (messages: readonly InboundMessage[]): Promise<void> => {
+    if (messages.length === 0) return;
+    const storing = deps.receive(messages);
     running.add(storing);
     try {
       await storing;
+      for (const { eventId } of messages) taken.set(eventId, true);
     } catch (error) {
       deps.fail(error);
       throw error;
@@ -68,23 +77,44 @@ export function createInbound(deps: InboundDeps) {
     }
   };
 
-  const takeDeciphered = async (ciphertext: Uint8Array, plain: Uint8Array): Promise<void> => {
+  const readDeciphered = async (ciphertext: Uint8Array, plain: Uint8Array) => {
     const stanza = stanzas.get(ciphertext);
     const { id, lid } = deps.me();
-    if (!stanza || id === undefined) return;
+    if (!stanza || id === undefined) return undefined;
     const { fullMessage } = library.decodeMessageNode(stanza, id, lid ?? "");
     let content: proto.IMessage;
     try {
       content = library.proto.Message.decode(library.unpadRandomMax16(plain));
     } catch {
       // The library says so to the sender, who sends it again.
-      return;
+      return undefined;
     }
-    await offer([{ ...fullMessage, message: content }]);
+    return read({ ...fullMessage, message: content });
+  };
+
+  const decipher = async (
+    keys: SignalKeyStoreWithTransaction,
+    name: string,
+    ciphertext: Uint8Array,
+    task: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> => {
+    let message: InboundMessage | undefined;
+    const plain = await keys.transaction(async () => {
+      const text = await task();
+      message = await readDeciphered(ciphertext, text);
+      if (message) await keys.set(spool({ [message.eventId]: message }));
+      return text;
+    }, name);
+    if (message) {
+      await offer([message]);
+      // Should this not be written, the inbox will know the message.
+      void Promise.resolve(keys.set(spool({ [message.eventId]: null }))).catch(() => {});
+    }
+    return plain;
   };
 
   return {
-    /** Follows the socket's stanzas and whatever comes by another way: messages without cipher, ones sent again. */
+    /** Follows the socket's stanzas, and whatever comes by another way: messages without cipher, ones sent again. */
     attach(sock: Pick<WASocket, "ws" | "ev">): void {
       sock.ws.prependListener("CB:message", (stanza: BinaryNode) => {
         if (!Array.isArray(stanza.content)) return;
@@ -92,28 +122,25 @@ export function createInbound(deps: InboundDeps) {
           if (tag === "enc" && content instanceof Uint8Array) stanzas.set(content, stanza);
         }
       });
-      sock.ev.on("messages.upsert", ({ messages }) => void offer(messages).catch(() => {}));
+      sock.ev.on("messages.upsert", ({ messages }) => {
+        Promise.all(messages.map(read))
+          .then((found) => offer(found.filter((message) => message !== undefined)))
+          .catch(() => {});
+      });
     },
 
     /** The library's cipher, which stores what it deciphers. */
     repository: ((auth, logger, pnToLid) => {
+      // The library hands over keys that have transactions.
+      const keys = auth.keys as SignalKeyStoreWithTransaction;
+      serializeTransactions(keys, deps.clock);
       const inner = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger, pnToLid);
-      const within = <T>(keys: SignalAuthState["keys"], key: string, task: () => Promise<T>) =>
-        "transaction" in keys ? keys.transaction(task, key) : task();
       return {
         ...inner,
         decryptMessage: (options) =>
-          within(auth.keys, options.jid, async () => {
-            const plain = await inner.decryptMessage(options);
-            await takeDeciphered(options.ciphertext, plain);
-            return plain;
-          }),
+          decipher(keys, options.jid, options.ciphertext, () => inner.decryptMessage(options)),
         decryptGroupMessage: (options) =>
-          within(auth.keys, options.group, async () => {
-            const plain = await inner.decryptGroupMessage(options);
-            await takeDeciphered(options.msg, plain);
-            return plain;
-          }),
+          decipher(keys, options.group, options.msg, () => inner.decryptGroupMessage(options)),
       };
     }) satisfies SocketConfig["makeSignalRepository"],
 

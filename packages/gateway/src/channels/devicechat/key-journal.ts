@@ -8,6 +8,8 @@ type Change = readonly (readonly [key: string, value: string | null])[];
 /** Texts by key, kept in memory and in one file that is only added to. */
 export interface KeyJournal {
   get(key: string): string | undefined;
+  /** Texts of all keys that begin with `prefix`, oldest first. */
+  all(prefix: string): string[];
   /** All or none of the changes; resolves when they are on disk. Changes that wait together share one sync. */
   set(change: Change): Promise<void>;
   close(): Promise<void>;
@@ -92,6 +94,7 @@ export async function openKeyJournal(file: string): Promise<KeyJournal> {
   if (size > MIN_GARBAGE_BYTES + 2 * live) await compact();
   return {
     get: (key) => entries.get(key),
+    all: (prefix) => [...entries].filter(([key]) => key.startsWith(prefix)).map(([, value]) => value),
     set(change) {
       if (!waiting) {
         const batch = { changes: [] as Change[], done: Promise.resolve() };

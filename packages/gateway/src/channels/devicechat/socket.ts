@@ -94,7 +94,7 @@ export function openSocket(deps: SocketDeps): DeviceSocket {
 
   const inbound = createInbound({
     library,
-    now: () => clock.now(),
+    clock,
     me: () => creds.me ?? {},
     since: deps.since,
     numberOf: (lid) => sock.signalRepository.lidMapping.getPNForLID(lid),
