@@ -1,7 +1,6 @@
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { GUILD_BOT, GUILD_TOKEN, type Said, startFakeGuildchat } from "./fixtures/fake-guildchat.ts";
+import { rowsOf } from "./fixtures/rows.ts";
 import { type Gateway, type GatewayOptions, startGateway, until } from "./harness.ts";
 
 const API = "/api/v1/agents/assistant";
@@ -22,14 +21,7 @@ async function startRig(options: GatewayOptions = {}) {
     ...options,
     agent: { ...options.agent, guildchat: { botToken: GUILD_TOKEN, apiBaseUrl, gatewayUrl } },
   });
-  const rows = (sql: string): Array<Record<string, unknown>> => {
-    const db = new DatabaseSync(join(gateway.home, "gateway.db"), { readOnly: true });
-    try {
-      return db.prepare(sql).all() as Array<Record<string, unknown>>;
-    } finally {
-      db.close();
-    }
-  };
+  const rows = (sql: string) => rowsOf(gateway, sql);
   const texts = (channel: string) => discord.posted(channel).map(({ body }) => String(body.content));
   const rig = {
     discord,
