@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { type AllProviders, type SendFault, startAllProviders } from "./fixtures/all-channels.ts";
+import { rowsOf } from "./fixtures/rows.ts";
 import { type Gateway, root, startGateway, until } from "./harness.ts";
 
 const STEPS = [
@@ -24,14 +24,7 @@ const CHATS = 2;
 const EACH = 7;
 const preload = ["--import", join(root, "test/fixtures/kill-at.mjs")];
 
-function query<T>(gateway: Gateway, sql: string): T[] {
-  const db = new DatabaseSync(join(gateway.home, "gateway.db"), { readOnly: true });
-  try {
-    return db.prepare(sql).all() as T[];
-  } finally {
-    db.close();
-  }
-}
+const query = <T>(gateway: Gateway, sql: string) => rowsOf(gateway, sql) as T[];
 
 /** Everything that was said has been taken up, answered and sent, or is known to be uncertain. */
 const quiet = (gateway: Gateway, said: number) =>

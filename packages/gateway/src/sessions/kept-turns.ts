@@ -4,6 +4,7 @@ import type { Turn } from "./turns.ts";
 /** Finished turns of all sessions together may hold this much; beyond it the oldest go before their time. */
 const MAX_TURNS = 2_000;
 const MAX_BYTES = 32 * 1024 * 1024;
+const COMPACT_AT = 32;
 
 interface Kept {
   turn: Turn;
@@ -28,7 +29,8 @@ export function createKeeper(deps: SessionDeps, bySession: Map<string, Turn[]>):
     const rest = (bySession.get(turn.sessionId) ?? []).filter((other) => other !== turn);
     if (rest.length > 0) bySession.set(turn.sessionId, rest);
     else bySession.delete(turn.sessionId);
-    if (head > MAX_TURNS) {
+    // What was let go must not be held by the queue's unused front.
+    if (head >= COMPACT_AT && head * 2 >= queue.length) {
       queue = queue.slice(head);
       head = 0;
     }
