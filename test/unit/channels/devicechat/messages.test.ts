@@ -1,5 +1,5 @@
 import { cp } from "node:fs/promises";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import type { InboundMessage } from "../../../../packages/gateway/src/channels/types.ts";
 import { type DeviceRig, deviceRig, type RigOptions } from "../../../fixtures/device-rig.ts";
 import { DEVICE, DEVICE_ALIAS, type FakePhone, startFakePhone } from "../../../fixtures/fake-phone/index.ts";
@@ -230,22 +230,6 @@ test("a reply goes out ciphered in WhatsApp's markup, under an id that its key g
     content: { kind: "text", text: "plain **signs**", plain: true },
   });
   expect(phone.sent.at(-1)!.message.extendedTextMessage?.text).toBe("plain signs");
-});
-
-test("no session with its keys reaches the console", async () => {
-  const said = vi.spyOn(console, "info").mockImplementation(() => {});
-  const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
-  onTestFinished(() => {
-    said.mockRestore();
-    warned.mockRestore();
-  });
-  rig = await linkedRig();
-  // Both begin a session with each other, so one of the two is closed.
-  expect(await rig.send(ALICE, "first")).toMatchObject({ status: "sent" });
-  await phone.inbound(ALICE, { conversation: "second" });
-  await taken(1);
-  const lines = [...said.mock.calls, ...warned.mock.calls];
-  expect(lines.filter((line) => line.some((part) => typeof part === "object"))).toEqual([]);
 });
 
 test("a group is written to with its own cipher", async () => {

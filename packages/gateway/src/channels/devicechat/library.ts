@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { GatewayError } from "@agent-gateway/contract";
 
 /** The library, loaded when the first account needs it. */
@@ -6,32 +5,17 @@ export type Library = typeof import("baileys");
 
 let loaded: Promise<Library> | undefined;
 
-const nothing = () => {};
+/** How the lines begin that the cipher library writes to the console. */
+const CIPHER_LINES =
+  /^(?:Closing (?:open )?session|Opening session|Removing old closed session|Session already|Session error|Migrating session|V1 session storage|Failed to decrypt message with any known session|Decrypted message with closed session)/;
 
-/** What the cipher library offers of its records of sessions. */
-interface SessionRecord {
-  prototype: Record<string, (...args: unknown[]) => unknown>;
-}
-
-/**
- * The cipher library writes whole sessions, with their private keys, to the console when it opens and closes them.
- * These steps are synchronous, so the console is silent exactly as long as they take.
- */
+/** The cipher library tells the console of its sessions, with their private keys. */
 function keepKeysOffConsole(): void {
-  const { SessionRecord } = createRequire(import.meta.resolve("baileys"))("libsignal") as {
-    SessionRecord: SessionRecord;
-  };
-  for (const name of ["closeSession", "openSession", "removeOldSessions"]) {
-    const step = SessionRecord.prototype[name];
-    if (!step) continue;
-    SessionRecord.prototype[name] = function (...args) {
-      const { info, warn } = console;
-      Object.assign(console, { info: nothing, warn: nothing });
-      try {
-        return step.apply(this, args);
-      } finally {
-        Object.assign(console, { info, warn });
-      }
+  for (const name of ["info", "warn", "error"] as const) {
+    const write = console[name].bind(console);
+    console[name] = (...parts: unknown[]) => {
+      const [first] = parts;
+      if (typeof first !== "string" || !CIPHER_LINES.test(first)) write(...parts);
     };
   }
 }
