@@ -59,7 +59,7 @@ for (let n = 0; Date.now() < end; n++) {
       (error) => console.error(error.message),
     );
   }
-  if (n % 30 === 0) samples.push([(Date.now() - begun) / 60_000, rssMb(gateway.process.pid)]);
+  if (n % 30 === 0) samples.push([(Date.now() - begun) / 60_000, await rssMb(gateway.process.pid)]);
   await pause(SAY_EVERY_MS);
 }
 await Promise.all(saying);
@@ -91,7 +91,7 @@ console.log(`${said.length} messages in ${MINUTES} minutes, ${cuts} forced disco
 report("lost", String(lost), "0", lost === 0 && failed === 0);
 report("answered twice", String(twice), "0", twice === 0);
 report("chats out of order", String(disordered), "0", disordered === 0);
-report("uncertain sends, not repeated", String(unknown));
+report("uncertain sends, not repeated", String(unknown), "any", true);
 report(
   "reconnected",
   `${reconnects} times of ${cuts}, at most ${slowestReturn} ms`,
