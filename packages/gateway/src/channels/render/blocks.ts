@@ -84,7 +84,8 @@ function readBlocks(lines: readonly string[], depth: number, gapBefore: boolean)
       at = end;
     }
     for (const block of added) out.push(block);
-    if (added.length > 0) gap = nested;
+    // What shows nothing still parts what stands before it from what comes after.
+    gap = nested || added.length === 0;
   }
   if (depth === 0 && out[0]) out[0].gap = false;
   return out;

@@ -30,6 +30,12 @@ function startOf(
   return index ? start + index : undefined;
 }
 
+/** Last place after `least` and up to `end` where the text has `part`. */
+function lastOf(part: string, text: string, least: number, end: number): number | undefined {
+  const index = text.slice(least + 1, end + part.length).lastIndexOf(part);
+  return index < 0 ? undefined : least + 1 + index;
+}
+
 /** Last place after `least` and up to `end` where a sentence has ended. */
 function sentenceEnd(text: string, least: number, end: number): number | undefined {
   for (let at = end; at > least; at--) {
@@ -47,8 +53,8 @@ function sentenceEnd(text: string, least: number, end: number): number | undefin
  */
 export function cutAt(text: string, from: number, end: number): number {
   const half = from + Math.ceil((end - from) / 2);
-  const line = text.lastIndexOf("\n", end);
-  if (line > half) return line;
+  const line = lastOf("\n", text, half, end);
+  if (line !== undefined) return line;
   const sentence = sentenceEnd(text, half, end);
   if (sentence !== undefined) return sentence;
   for (let at = end; at > half; at--) if (/\s/.test(text[at] as string)) return at;
@@ -60,10 +66,8 @@ export function cutAt(text: string, from: number, end: number): number {
 /** The same for code: after an empty line or a line, else between graphemes. */
 export function cutCodeAt(text: string, from: number, end: number): number {
   const half = from + Math.ceil((end - from) / 2);
-  const empty = text.lastIndexOf("\n\n", end);
-  if (empty > half) return empty;
-  const line = text.lastIndexOf("\n", end);
-  if (line > from + (end - from) / 4) return line;
+  const line = lastOf("\n\n", text, half, end) ?? lastOf("\n", text, from + Math.ceil((end - from) / 4), end);
+  if (line !== undefined) return line;
   return startOf("grapheme", text, from, end) ?? wholeCharacter(text, from, end);
 }
 

@@ -13,7 +13,6 @@ interface Piece {
 export function createPacker(limit: number) {
   const parts: string[] = [];
   let pieces: Piece[] = [];
-
   let used = 0;
 
   const costOf = (some: readonly Piece[]) => some.reduce((sum, piece) => sum + piece.cost + SEPARATOR, 0);

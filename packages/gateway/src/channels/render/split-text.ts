@@ -46,7 +46,8 @@ const breakable = (dialect: Dialect, limit: number, runs: readonly Run[]): Run[]
   );
 
 /** Runs one behind the other, read from a place that only moves on. */
-function createRunReader(dialect: Dialect, runs: readonly Run[], lineCost: number) {
+function createRunReader(dialect: Dialect, runs: readonly Run[], { type, quoted }: TextBlock) {
+  const lineCost = quoted ? 2 : 0;
   let first = 0;
   let firstStart = 0;
 
@@ -65,7 +66,8 @@ function createRunReader(dialect: Dialect, runs: readonly Run[], lineCost: numbe
       for (let index = first; index < runs.length; index++) {
         const run = runs[index] as Run;
         const end = start + run.text.length;
-        const markup = run.marks !== 0 || run.type === "code" ? dialect.markup : 0;
+        const plainly = run.marks === 0 && run.type !== "code" && type !== "heading";
+        const markup = plainly ? 0 : dialect.markup;
         left -= run.type === "link" ? linkCost(dialect, run) : markup;
         if (left < 0) return Math.max(from, start);
         for (let at = Math.max(from, start); run.type !== "link" && at < end; at++) {
@@ -111,7 +113,7 @@ export function splitText(dialect: Dialect, limit: number, packer: Packer, block
   const runs = breakable(dialect, limit - FRAME, block.runs);
   // Letters in place of links: nothing in them invites a cut.
   const text = runs.map((run) => (run.type === "link" ? "x".repeat(run.text.length) : run.text)).join("");
-  const reader = createRunReader(dialect, runs, block.quoted ? 2 : 0);
+  const reader = createRunReader(dialect, runs, block);
   let piece: TextBlock = { ...block };
   for (let from = afterSpace(text, 0); from < text.length; ) {
     const end = reader.reach(from, packer.room() - FRAME);

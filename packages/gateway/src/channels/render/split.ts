@@ -43,7 +43,7 @@ function splitCode(dialect: Dialect, limit: number, packer: Packer, block: CodeB
     }
     if (end < text.length && end - from < limit / 8 && packer.flush()) continue;
     const to = end === text.length ? end : cutCodeAt(text, from, end);
-    const piece = text.slice(from, to).replace(/^\n+|\n+$/g, "");
+    const piece = withoutBlankEnds(text.slice(from, to));
     if (isVisible(piece)) {
       packer.add(block, codeMarkdown(language, piece), measure(dialect, [{ ...block, text: piece }]));
     }
@@ -51,6 +51,14 @@ function splitCode(dialect: Dialect, limit: number, packer: Packer, block: CodeB
     while (text[from] === "\n") from++;
     if (from < text.length) packer.flush();
   }
+}
+
+function withoutBlankEnds(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (text[start] === "\n") start++;
+  while (end > start && text[end - 1] === "\n") end--;
+  return text.slice(start, end);
 }
 
 /** Splits between rows; a row that fits no part becomes text. Only the first part has the head. */
