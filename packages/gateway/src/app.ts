@@ -149,6 +149,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     agents: () => config().agents,
     publicUrl: () => config().gateway.publicUrl,
     publicLink: shares.link,
+    tempDir: join(paths.home, "run/tmp"),
     attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
     runCommand: async (entry, chatId, command) =>
       (await runCommand(entry, chatId, undefined, command)).result,

@@ -91,7 +91,7 @@ describe("agents", () => {
       { agentEnv: { good: { TOKEN: "t" } } },
     );
     expect(config.agents.map(({ id, name }) => [id, name])).toEqual([["good", "good"]]);
-    expect(config.agents[0]!.botchat).toEqual({ botToken: "t" });
+    expect(config.agents[0]!.botchat).toMatchObject({ botToken: "t" });
     expect(skipped.size).toBe(5);
     expect(says(problems)).toContain("agents.2.botchat.botToken: the variable LOST_TOKEN is not set");
     expect(says(problems)).toContain("agents.5.history.cleanupHour");

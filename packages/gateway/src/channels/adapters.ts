@@ -22,6 +22,7 @@ export interface AdaptersDeps {
   log: Logger;
   agents(): readonly AgentConfig[];
   publicUrl(): string | undefined;
+  tempDir: string;
   commands: AdapterContext["commands"];
   publicLink(agentId: string, path: string): Promise<string | undefined>;
   /** Loads a channel's code, with its provider's library. */
@@ -93,6 +94,7 @@ export function createAdapters(deps: AdaptersDeps) {
         agent,
         stateDir: stateDir(agent, place),
         publicUrl: deps.publicUrl(),
+        tempDir: deps.tempDir,
         publicLink: (path) => deps.publicLink(agent.id, path),
         commands: deps.commands,
         clock,

@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import type { ChannelState } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
@@ -51,6 +52,8 @@ export interface ChannelsDeps
   agents(): readonly AgentConfig[];
   publicUrl(): string | undefined;
   publicLink(agentId: string, path: string): Promise<string | undefined>;
+  /** Folder for files of a moment. */
+  tempDir: string;
   media: InboundMediaPort;
   access: ChannelAccess;
   step(label: ChannelStep): void;
@@ -112,6 +115,7 @@ export function createChannels(deps: ChannelsDeps) {
     agents: deps.agents,
     publicUrl: deps.publicUrl,
     publicLink: deps.publicLink,
+    tempDir: deps.tempDir,
     commands: deps.commands,
     load: loadChannel,
     onReconnect: deps.counters.reconnected,
@@ -198,6 +202,7 @@ export function createChannels(deps: ChannelsDeps) {
     /** Connects what is configured. */
     async start() {
       stopSweeping = clock.every(SWEEP_MS, () => void sweep());
+      await rm(deps.tempDir, { recursive: true, force: true }).catch(() => {});
       await adapters.reconfigure();
     },
     /** Follows a changed configuration. */

@@ -174,6 +174,8 @@ export interface AdapterContext {
   agent: AgentConfig;
   /** Folder for linked credentials: `<workspace>/.<channel>-state` (accounts of `devicechat`: one below it). */
   stateDir: string;
+  /** Folder for files that a library writes for a moment; emptied at each start. May not exist yet. */
+  tempDir: string;
   /** Base URL from outside, where there is one (webhook mode). */
   publicUrl: string | undefined;
   commands: readonly { name: string; description: string }[];

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
 import { createAdapter } from "../../../../packages/gateway/src/channels/botchat/index.ts";
 import type { AdapterContext, Outgoing } from "../../../../packages/gateway/src/channels/types.ts";

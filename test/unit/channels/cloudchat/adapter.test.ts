@@ -43,6 +43,7 @@ async function adapterWith(settings: Record<string, unknown> = {}) {
     place: { agentId: "assistant", channel: "cloudchat", account: "" },
     agent: agentWith({ cloudchat }),
     stateDir: folder,
+    tempDir: tmpdir(),
     publicUrl: undefined,
     commands: [],
     clock,

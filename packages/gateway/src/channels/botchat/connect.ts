@@ -4,7 +4,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { neverSent } from "../support/outcome.ts";
 import type { AdapterContext, Connection } from "../types.ts";
 import { type CallSignal, connectionProblem, waitOf, within } from "./api.ts";
-import { type BotIdentity, rememberBot } from "./identity.ts";
+import { type BotIdentity, botOf, rememberBot } from "./identity.ts";
 
 /** Kinds of updates that are read. */
 export const ALLOWED_UPDATES = ["message", "callback_query"] as const;
@@ -26,6 +26,11 @@ const broke = (error: unknown) =>
   error instanceof HttpError &&
   (error.error as Error | null)?.name !== "AbortError" &&
   !neverSent(error.error);
+
+/** A server that does not know the call may know the others; for a wrong token, the next one says the same. */
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof GrammyError) || error.error_code !== 404) throw error;
+}
 
 /** One account's line to Telegram: calls that wait as long as Telegram asked for, and fail with a sentence. */
 export function createLine({ api, token, clock, log, commands }: LineDeps) {
@@ -61,7 +66,11 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
 
     /** Asks who the bot is; registers its commands, best effort and until it worked. */
     async greet(connection: Connection): Promise<BotIdentity> {
-      const me = await line.call((signal) => api.raw.getMe(signal), connection.signal);
+      const me = await line.call(
+        (signal) => api.raw.getMe(signal).catch(unlessUnknown),
+        connection.signal,
+      );
+      if (!me) return botOf(token);
       const bot = { id: me.id, ...(me.username && { username: me.username }) };
       rememberBot(token, bot);
       if (!introduced) {

@@ -1,3 +1,5 @@
+import type { InboundMessage } from "../types.ts";
+
 /** Who the bot is: what mentions and replies are measured by. */
 export interface BotIdentity {
   id: number;
@@ -19,3 +21,14 @@ export function botOf(token: string): BotIdentity {
   const id = /^(\d{1,15}):/.exec(token)?.[1];
   return { id: id === undefined ? 0 : Number(id) };
 }
+
+/** Who numbers a bot's updates: each server counts those of each bot by itself. */
+export function sourceOf({ id }: BotIdentity, apiBaseUrl: string | undefined): string {
+  return apiBaseUrl === undefined ? String(id) : `${id}@${new URL(apiBaseUrl).host}`;
+}
+
+/** The message, told apart from one that another source gave the same number. */
+export const numberedBy = (source: string, message: InboundMessage): InboundMessage => ({
+  ...message,
+  eventId: `${source}:${message.eventId}`,
+});

@@ -34,6 +34,7 @@ export const createAdapter: AdapterFactory = async ({ place, agent, publicUrl, c
         } else {
           await poll(connection, {
             line,
+            apiBaseUrl: settings.apiBaseUrl,
             clock,
             log,
             onStored: ({ reply = {} }) => progress.acknowledge({ reply }),

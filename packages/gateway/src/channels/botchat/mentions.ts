@@ -20,9 +20,10 @@ export function addressed(
   bot: BotIdentity,
 ): Addressed {
   const own = bot.username === undefined ? undefined : `@${bot.username.toLowerCase()}`;
+  if (!entities) return plainlyAddressed(text, own);
   const cuts: [from: number, to: number][] = [];
   let foreign = false;
-  for (const { type, offset, length, user } of entities ?? []) {
+  for (const { type, offset, length, user } of entities) {
     const end = offset + length;
     const part = text.slice(offset, end).toLowerCase();
     if (type === "mention" && part === own) cuts.push([offset, end]);
@@ -33,6 +34,16 @@ export function addressed(
       else if (offset === 0) foreign = true;
     }
   }
+  return { text: without(text, cuts), mentioned: cuts.length > 0, foreign };
+}
+
+/** The same of a text that comes without entities, as from servers that mark none: by its words alone. */
+function plainlyAddressed(text: string, own: string | undefined): Addressed {
+  const command = /^\/\w+(@\w+)/.exec(text);
+  const foreign = command !== null && command[1]!.toLowerCase() !== own;
+  const cuts = [...text.matchAll(/(?<=^\/\w+|\W|^)@\w+/g)]
+    .filter(([name]) => name.toLowerCase() === own)
+    .map(({ 0: name, index }): [number, number] => [index, index + name.length]);
   return { text: without(text, cuts), mentioned: cuts.length > 0, foreign };
 }
 

@@ -67,7 +67,7 @@ function parseMessage(eventId: string, message: Message, bot: BotIdentity): Pars
       text: spoken.text === "" && media.length === 0 ? text.trim() : spoken.text,
       mentioned: direct || spoken.mentioned || answersBot(message, bot),
       messageId: String(message.message_id),
-      sentAt: message.date * 1000,
+      ...(message.date !== undefined && { sentAt: message.date * 1000 }),
       ...(media.length > 0 && { media }),
       reply: { ...threadOf(message) },
       meta: metaOf(message),

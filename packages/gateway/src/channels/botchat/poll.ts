@@ -2,18 +2,21 @@ import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Connection, InboundMessage } from "../types.ts";
 import { ALLOWED_UPDATES, type Line } from "./connect.ts";
+import { numberedBy, sourceOf } from "./identity.ts";
 import { parseUpdate } from "./parse.ts";
 
 /** How long Telegram keeps a poll open while nothing comes, s. */
 const POLL_SECONDS = 25;
 /** A poll that was not answered by then is lost. */
 const POLL_MS = 40_000;
+const UNHOOK_MS = 5_000;
 /** A server that answers faster with nothing new does not wait at all: it is asked again after a while. */
 const HASTY_MS = 1_000;
 const PAUSE_MS = 300;
 
 export interface PollDeps {
   line: Line;
+  apiBaseUrl: string | undefined;
   clock: Clock;
   log: Logger;
   /** Called with each message once it is stored. */
@@ -23,11 +26,17 @@ export interface PollDeps {
 
 /** Polls until the connection has to end. The offset moves only when what came before is stored. */
 export async function poll(connection: Connection, deps: PollDeps): Promise<void> {
-  const { line, clock, log, onStored, onMoved } = deps;
+  const { line, apiBaseUrl, clock, log, onStored, onMoved } = deps;
   const { signal } = connection;
   const bot = await line.greet(connection);
-  await line.call((bound) => line.api.raw.deleteWebhook({ drop_pending_updates: false }, bound), signal);
-  let offset = offsetOf(connection.position(), bot.id);
+  // A server that cannot do this may poll all the same; where a webhook stands in the way, the poll says so.
+  await line
+    .call((bound) => line.api.raw.deleteWebhook({ drop_pending_updates: false }, bound), signal, {
+      withinMs: UNHOOK_MS,
+    })
+    .catch((error: unknown) => log.debug({ err: error }, "could not take a webhook away"));
+  const own = sourceOf(bot, apiBaseUrl);
+  let offset = offsetOf(connection.position(), own);
   // The first poll proves at once that the line is alive.
   let timeout = 0;
   while (!signal.aborted) {
@@ -51,7 +60,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
     const messages: InboundMessage[] = [];
     for (const update of updates) {
       const parsed = parseUpdate(update, bot);
-      if (parsed.kind === "message") messages.push(parsed.message);
+      if (parsed.kind === "message") messages.push(numberedBy(own, parsed.message));
       if (parsed.kind === "moved") {
         log.info({ from: parsed.from, to: parsed.to }, "a group became a supergroup, under another id");
         onMoved(parsed.from, parsed.to);
@@ -61,14 +70,14 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
     for (const message of messages) onStored(message);
     const next = updates.length === 0 ? offset : Math.max(...updates.map((update) => update.update_id)) + 1;
     // Not only upwards: after a silent week Telegram goes on from any number.
-    if (next !== undefined && next !== offset) await connection.savePosition(`${bot.id}:${next}`);
+    if (next !== undefined && next !== offset) await connection.savePosition(`${own}:${next}`);
     else if (patient && clock.now() - asked < HASTY_MS) await sleep(clock, PAUSE_MS, signal);
     offset = next;
   }
 }
 
-/** The offset of a stored position; none when it was that of another bot. */
-function offsetOf(position: string | undefined, botId: number): number | undefined {
-  const [owner, offset] = position?.split(":") ?? [];
-  return owner === String(botId) && offset && /^\d+$/.test(offset) ? Number(offset) : undefined;
+/** The offset of a stored position; none when it was that of another bot, or of another server. */
+function offsetOf(position: string | undefined, own: string): number | undefined {
+  const [, owner, offset] = /^(.*):(\d+)$/.exec(position ?? "") ?? [];
+  return owner === own ? Number(offset) : undefined;
 }

@@ -12,7 +12,10 @@ function updateSchema() {
     last_name: text,
     username: text,
   });
-  const chat = z.object({ id, type: z.string(), title: text });
+  // Groups have negative ids: servers that leave the type out are understood by that.
+  const chat = z
+    .object({ id, type: text, title: text })
+    .transform((given) => ({ ...given, type: given.type ?? (given.id < 0 ? "group" : "private") }));
   const entity = z.object({
     type: z.string(),
     offset: z.number().int().min(0),
@@ -34,7 +37,7 @@ function updateSchema() {
 
   const message = z.object({
     message_id: id,
-    date: z.number(),
+    date: z.number().optional().catch(undefined),
     chat,
     from: user.optional(),
     ...thread,

@@ -1,7 +1,7 @@
 import { parseJson } from "../support/payload.ts";
 import { oneHeader, sameSecret } from "../support/signature.ts";
 import type { InboundMessage, WebhookChannel } from "../types.ts";
-import { botOf } from "./identity.ts";
+import { botOf, numberedBy, sourceOf } from "./identity.ts";
 import { parseUpdate } from "./parse.ts";
 
 /** Telegram's webhooks: no signature, but a secret that the gateway chose and every request repeats. */
@@ -18,10 +18,13 @@ export const webhook: WebhookChannel = {
     if (method === "GET") return { status: 200, json: { ok: true } };
     const update = parseJson(body);
     if (update === undefined) return { status: 400, error: "The body is not valid JSON." };
-    const parsed = parseUpdate(update, botOf(botToken));
+    const bot = botOf(botToken);
+    const parsed = parseUpdate(update, bot);
     // Anything but 2xx makes Telegram bring it again.
     if (parsed.kind === "unready") return { status: 400, error: "The bot is not connected yet; try again." };
-    const messages: InboundMessage[] = parsed.kind === "message" ? [parsed.message] : [];
+    const own = sourceOf(bot, botchat?.apiBaseUrl);
+    const messages: InboundMessage[] =
+      parsed.kind === "message" ? [numberedBy(own, parsed.message)] : [];
     return { status: 200, json: { ok: true }, messages };
   },
 };

@@ -3,6 +3,7 @@ import { boundedMap } from "./bounded.ts";
 import { keyOf } from "./compose.ts";
 import { createCredentials } from "./credentials.ts";
 import { bareJid } from "./jid.ts";
+import { keepTemporaryFilesIn } from "./library.ts";
 import { createLinkState } from "./link-state.ts";
 import { createManager } from "./manager.ts";
 import { fetchMedia } from "./media.ts";
@@ -23,6 +24,7 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
   const { agent, place, clock, log } = context;
   const settings = agent.devicechat?.accounts.find(({ id }) => id === place.account);
   const url = agent.devicechat?.waWebSocketUrl;
+  await keepTemporaryFilesIn(context.tempDir);
   const credentials = createCredentials(context.stateDir, clock);
   const state = createLinkState(clock, await credentials.linkedAs());
   const recent = boundedMap<JsonObject>(RECENT, () => clock.now());

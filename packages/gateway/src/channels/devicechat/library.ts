@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { GatewayError } from "@agent-gateway/contract";
 
 /** The library, loaded when the first account needs it. */
@@ -39,4 +40,13 @@ async function load(): Promise<Library> {
 export function loadLibrary(): Promise<Library> {
   loaded ??= load();
   return loaded;
+}
+
+/**
+ * The library writes uploads, enciphered, to the system's folder for temporary files, and no option changes that. The
+ * gateway keeps its files in its home; agents get the environment that it was started with.
+ */
+export async function keepTemporaryFilesIn(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  process.env.TMPDIR = folder;
 }

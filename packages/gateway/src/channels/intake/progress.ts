@@ -4,7 +4,7 @@ import type { InboxRow } from "./store.ts";
 
 /** Providers allow about one change a second in a chat; people read slower. */
 const EVERY_MS = 4_000;
-/** Less than the smallest limit of a provider, with room for markup. */
+/** Less than the smallest limit of a provider. */
 const MAX_CHARS = 1_500;
 
 /**
@@ -12,7 +12,7 @@ const MAX_CHARS = 1_500;
  * reply takes its place. The result ends it.
  */
 export function showProgress(
-  { clock, delivery, log }: Pick<IntakeDeps, "clock" | "delivery" | "log">,
+  { clock, delivery, log, split }: Pick<IntakeDeps, "clock" | "delivery" | "log" | "split">,
   where: {
     place: ChannelPlace;
     row: InboxRow;
@@ -29,7 +29,7 @@ export function showProgress(
   let cancel = clock.after(afterMs, show);
 
   function show() {
-    const now = text().trim().slice(0, MAX_CHARS);
+    const now = split(place.channel, text().trim().slice(0, MAX_CHARS))[0] ?? "";
     if (now !== "" && now !== shown) {
       const first = shown === "";
       shown = now;
