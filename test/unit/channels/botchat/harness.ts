@@ -26,6 +26,7 @@ export async function adapterFor({ botchat, clock = systemClock, publicUrl }: Se
     place: { agentId: "assistant", channel: "botchat", account: "" },
     agent: agentWith(botchat),
     stateDir: "/nonexistent/.botchat-state",
+    tempDir: tmpdir(),
     publicUrl,
     commands: [
       { name: "/session", description: "Shows the session." },
