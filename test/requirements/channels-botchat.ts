@@ -35,5 +35,7 @@ export const channelsBotchat: Record<string, string> = {
   "CH-BOTCHAT-21": "photos and documents reach the agent, its images reach the chat",
   "CH-BOTCHAT-22":
     "an update that comes three times, a killed gateway and a provider that is down neither lose nor double a message",
+  "CH-BOTCHAT-24":
+    "a server that knows only getUpdates and sendMessage, and leaves out what is not needed, is enough",
   "CH-BOTCHAT-23": "the model picker works by its buttons",
 };

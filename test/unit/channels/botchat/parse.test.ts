@@ -141,6 +141,27 @@ describe("mentions", () => {
     expect(message(inGroup(text, [mention(text, found)]))).toMatchObject({ mentioned: true, text: rest });
   });
 
+  it.each([
+    ["@helper_bot, do it", true, "do it"],
+    ["do it @Helper_Bot", true, "do it"],
+    ["/session@helper_bot", true, "/session"],
+    [
+      "mail helper@helper_bot.com or ask @helper_bot2",
+      false,
+      "mail helper@helper_bot.com or ask @helper_bot2",
+    ],
+  ])("are seen by their words where the server marks none: %s [CH-BOTCHAT-24]", (text, mentioned, rest) => {
+    expect(message(update({ chat: group, text }))).toMatchObject({ mentioned, text: rest });
+  });
+
+  it("are not all that a server may leave out [CH-BOTCHAT-24]", () => {
+    expect(parseUpdate(update({ chat: group, text: "/session@other_bot" }), bot).kind).toBe("ignored");
+    const bare = { update_id: 1, message: { message_id: 2, chat: { id: -7 }, from: { id: 5 }, text: "hi" } };
+    expect(message(bare)).toMatchObject({ kind: "group", chatId: "-7", senderId: "5", text: "hi" });
+    expect(message({ ...bare, message: { ...bare.message, chat: { id: 5 } } }).kind).toBe("dm");
+    expect(message(bare)).not.toHaveProperty("sentAt");
+  });
+
   it("of others are not the bot's [CH-BOTCHAT-3]", () => {
     const text = "@helper_bot2 do it";
     expect(message(inGroup(text, [mention(text, "@helper_bot2")]))).toMatchObject({ mentioned: false, text });

@@ -13,6 +13,7 @@ async function fake(options?: { longPoll?: boolean }) {
   return server;
 }
 const settings = (api: { url: string }) => ({ botToken: BOT.token, apiBaseUrl: `${api.url}/` });
+const sourceAt = ({ url }: { url: string }) => `${BOT.id}@${new URL(url).host}`;
 
 describe("polling", () => {
   it("stores messages, then confirms them [CH-BOTCHAT-8]", async () => {
@@ -25,7 +26,8 @@ describe("polling", () => {
     api.message("two");
     await until(() => kept.inbox.size === 2, "the second message");
     expect([...kept.inbox.values()].map(({ text }) => text)).toEqual(["one", "two"]);
-    expect(kept.position).toBe(`${BOT.id}:${first + 2}`);
+    expect(kept.position).toBe(`${sourceAt(api)}:${first + 2}`);
+    expect([...kept.inbox.keys()]).toEqual([first, first + 1].map((id) => `${sourceAt(api)}:${id}`));
     expect(state.alive).toBeGreaterThan(1);
     expect(api.callsOf("deleteWebhook")[0]!.params).toEqual({ drop_pending_updates: false });
     const asked = { allowed_updates: ["message", "callback_query"] };
@@ -98,11 +100,27 @@ describe("polling", () => {
     onTestFinished(() => void server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { adapter } = await adapterFor({ botchat: settings({ url }) });
-    const { kept } = openConnection(adapter, { ...nothingKept(), position: `${BOT.id}:5000` });
+    const { kept } = openConnection(adapter, { ...nothingKept(), position: `${sourceAt({ url })}:5000` });
     await until(() => asked.includes(18), "the new offset");
     expect(kept.inbox.size).toBe(1);
     expect(asked[0]).toBe(5000);
   });
+
+  it.each([
+    [["deleteWebhook", "setMyCommands"], true],
+    [["getMe", "deleteWebhook", "setMyCommands"], false],
+  ])(
+    "does with a server that knows little more than polling: not %j [CH-BOTCHAT-24]",
+    async (unknown, named) => {
+      const api = await fake();
+      for (const method of unknown) api.fault(method, { kind: "status", status: 404, body: "no" }, 100);
+      const { adapter } = await adapterFor({ botchat: settings(api) });
+      const { kept } = openConnection(adapter);
+      api.message("hello");
+      await until(() => kept.inbox.size === 1, "the message");
+      expect(kept.position).toMatch(named ? `${BOT.id}@` : `${BOT.token.split(":")[0]}@`);
+    },
+  );
 
   it("proves at once that it is alive [CH-BOTCHAT-8]", async () => {
     const api = await fake();
@@ -150,7 +168,7 @@ describe("polling", () => {
     [502, "Telegram answered 502."],
   ])("says what is wrong with %i [CH-BOTCHAT-9]", async (status, sentence) => {
     const api = await fake();
-    api.fault("getMe", { kind: "status", status, body: "<html>no</html>" });
+    api.fault("*", { kind: "status", status, body: "<html>no</html>" }, 10);
     const { adapter } = await adapterFor({ botchat: settings(api) });
     expect(await openConnection(adapter).done).toBe(sentence);
   });

@@ -37,7 +37,7 @@ describe("a webhook's request", () => {
     expect(verdict).toMatchObject({
       status: 200,
       json: { ok: true },
-      messages: [{ eventId: "1", chatId: "-5", text: "hello" }],
+      messages: [{ eventId: "555:1", chatId: "-5", text: "hello" }],
     });
     for (const headers of [
       {},

@@ -66,10 +66,7 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
 
     /** Asks who the bot is; registers its commands, best effort and until it worked. */
     async greet(connection: Connection): Promise<BotIdentity> {
-      const me = await line.call(
-        (signal) => api.raw.getMe(signal).catch(unlessUnknown),
-        connection.signal,
-      );
+      const me = await line.call((signal) => api.raw.getMe(signal).catch(unlessUnknown), connection.signal);
       if (!me) return botOf(token);
       const bot = { id: me.id, ...(me.username && { username: me.username }) };
       rememberBot(token, bot);

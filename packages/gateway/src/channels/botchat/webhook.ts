@@ -23,8 +23,7 @@ export const webhook: WebhookChannel = {
     // Anything but 2xx makes Telegram bring it again.
     if (parsed.kind === "unready") return { status: 400, error: "The bot is not connected yet; try again." };
     const own = sourceOf(bot, botchat?.apiBaseUrl);
-    const messages: InboundMessage[] =
-      parsed.kind === "message" ? [numberedBy(own, parsed.message)] : [];
+    const messages: InboundMessage[] = parsed.kind === "message" ? [numberedBy(own, parsed.message)] : [];
     return { status: 200, json: { ok: true }, messages };
   },
 };
