@@ -3,7 +3,7 @@ import type { AgentConfig } from "../../config/index.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
-import { describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
+import { type CommandText, describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
 import type { IntakeDeps } from "./ports.ts";
 import { targetOf } from "./reply.ts";
@@ -29,26 +29,30 @@ export function createIntake(deps: IntakeDeps) {
   const workers = new Map<string, Promise<void>>();
   const commandsUnderWay = new Set<number>();
 
+  /** Settles messages without a turn, with an answer of the gateway's own where there is one. */
   const finish = (
     rows: readonly InboxRow[],
     message: InboundMessage,
-    content: Content | undefined,
+    said: CommandText | undefined,
     options: { state: "done" | "denied"; note?: string },
   ) => {
     const last = rows.at(-1)!;
     const place = placeOf(last);
+    const parts = said ? deps.split(place.channel, said.text) : [];
+    const contents = parts.map((text, index): Content => {
+      const buttons = index === parts.length - 1 ? said?.buttons : undefined;
+      return { kind: "text", text, ...(buttons && { buttons }) };
+    });
     return db
       .write(
-        ...(content
-          ? delivery.add({
-              place,
-              chatId: last.chat_id,
-              inbox: last.id,
-              purpose: options.state === "denied" ? "knock" : "notice",
-              target: targetOf(message, last.received_at),
-              contents: [content],
-            })
-          : []),
+        ...delivery.add({
+          place,
+          chatId: last.chat_id,
+          inbox: last.id,
+          purpose: options.state === "denied" ? "knock" : "notice",
+          target: targetOf(message, last.received_at),
+          contents,
+        }),
         store.settle(
           rows.map(({ id }) => id),
           options.state,
@@ -58,27 +62,20 @@ export function createIntake(deps: IntakeDeps) {
       )
       .then(() => delivery.wake(place, last.chat_id));
   };
-  const say = (text: string): Content => ({ kind: "text", text });
-
   const runCommand = async (agent: AgentConfig, { row, message }: Taken): Promise<void> => {
     if (isHelp(message.text)) {
-      return finish([row], message, say(helpText(deps.commands)), { state: "done", note: "help" });
+      return finish([row], message, { text: helpText(deps.commands) }, { state: "done", note: "help" });
     }
     try {
       const command = deps.parseCommand(message.text)!;
       const chatId = storedChatId(row.channel, row.chat_id);
       const result = await deps.runCommand(agent, chatId, command);
-      const { text, buttons } = describeResult(command.name, result);
-      await finish(
-        [row],
-        message,
-        { kind: "text", text, ...(buttons && { buttons }) },
-        { state: "done", note: command.name },
-      );
+      const said = describeResult(command.name, result);
+      await finish([row], message, said, { state: "done", note: command.name });
     } catch (error) {
       const refusal = refusalText(error);
       if (refusal === undefined) throw error;
-      await finish([row], message, say(refusal), { state: "done", note: "refused command" });
+      await finish([row], message, { text: refusal }, { state: "done", note: "refused command" });
     }
   };
 
@@ -100,8 +97,8 @@ export function createIntake(deps: IntakeDeps) {
     if (decision !== "allow") deps.onDenied(place);
     if (decision === "ignore") return finish(rows, message, undefined, { state: "denied", note: "ignored" });
     if (decision === "knock") {
-      const text = await access.knock(place, agent, message);
-      return finish(rows, message, text === undefined ? undefined : say(text), { state: "denied" });
+      const text = await access.knock(place, agent, await withName(deps, place, message));
+      return finish(rows, message, text === undefined ? undefined : { text }, { state: "denied" });
     }
     await access.admit(place, agent, message);
     deps.adapter(place)?.markRead?.(targetOf(message, row.received_at));
@@ -114,11 +111,11 @@ export function createIntake(deps: IntakeDeps) {
 
   /** What can be handled now: the oldest message of the chat, with those that the channel joins to it. */
   const take = async (agentId: string, channel: string, chatId: string): Promise<Taken[]> => {
-    const rows = store.waiting(agentId, channel, chatId, MAX_JOINED);
+    const joinMs = deps.agent(agentId)?.[channel as ChannelPlace["channel"]]?.coalesceMs ?? 0;
+    const rows = store.waiting(agentId, channel, chatId, joinMs === 0 ? 1 : MAX_JOINED);
     const taken = rows.map((row) => ({ row, message: JSON.parse(row.message!) as InboundMessage }));
     const first = taken[0];
     if (!first) return [];
-    const joinMs = deps.agent(agentId)?.[first.row.channel as ChannelPlace["channel"]]?.coalesceMs ?? 0;
     if (joinMs === 0 || isCommand(first.message.text)) return [first];
     const other = taken.findIndex(
       ({ row, message }) =>
@@ -164,7 +161,7 @@ export function createIntake(deps: IntakeDeps) {
     return finish(
       taken.map(({ row }) => row),
       taken.at(-1)!.message,
-      say(text),
+      { text },
       { state: "done", note: "given up" },
     );
   };
