@@ -156,3 +156,17 @@ describe("slash commands in a channel", () => {
     expect(rig.slack.texts()[3]).toContain("big-1");
   });
 });
+
+describe("a channel without a token to answer with", () => {
+  it("still takes messages, and sends the replies once it has one [CH-FLOW-9]", async () => {
+    await using rig = await startTeamchatRig({ botToken: undefined });
+    await rig.say("SAY late");
+    await until(async () => (await rig.history("teamchat-D0001")).length === 2, "the turn");
+    expect(rig.slack.posted).toHaveLength(0);
+    await rig.gateway.json("PATCH", "/api/v1/agents/assistant", {
+      body: { teamchat_bot_token: rig.slack.token, teamchat_signing_secret: "signing-secret" },
+    });
+    await until(() => rig.slack.posted.length === 1, "the reply");
+    expect(rig.slack.texts()).toEqual(["late"]);
+  });
+});

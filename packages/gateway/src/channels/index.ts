@@ -204,6 +204,7 @@ export function createChannels(deps: ChannelsDeps) {
       stopSweeping = clock.every(SWEEP_MS, () => void sweep());
       await rm(deps.tempDir, { recursive: true, force: true }).catch(() => {});
       await adapters.reconfigure();
+      intake.wakeAll();
     },
     /** Follows a changed configuration. */
     async reconfigure() {

@@ -1,7 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../../config/index.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
-import { placeOf, storedChatId } from "../place.ts";
+import { isEnabled, placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
 import { type CommandText, describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
@@ -128,9 +128,16 @@ export function createIntake(deps: IntakeDeps) {
     return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
   };
 
-  /** True while a chat can be worked on: its agent is loaded and the channel is on. */
-  const open = (row: InboxRow) =>
-    deps.agent(row.agent_id) !== undefined && deps.adapter(placeOf(row)) !== undefined;
+  /**
+   * True while a chat can be worked on: its agent is loaded and the channel is on. Where an adapter is to come it is
+   * waited for; one that cannot send for want of a token still takes its messages.
+   */
+  const open = (row: InboxRow): boolean => {
+    const agent = deps.agent(row.agent_id);
+    const place = placeOf(row);
+    if (agent?.[place.channel]?.enabled !== true) return false;
+    return deps.adapter(place) !== undefined || !isEnabled(agent, place.channel);
+  };
 
   /** Waits after a failure; true when the message should be given up. */
   const failed = async (error: unknown, taken: readonly Taken[], tries: number): Promise<boolean> => {
