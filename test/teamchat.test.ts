@@ -81,6 +81,15 @@ describe("Slack", () => {
     expect(slack.texts()).toEqual(["once", "last"]);
   });
 
+  it("a mention that comes as two events is answered once, what is said in the same moment each by itself [CH-TEAMIN-7]", async () => {
+    await start({ ...allowed, requireMention: false });
+    await say("<@UBOT> SAY both", { ...inChannel, ts: "17.1" });
+    await say("<@UBOT> SAY both", { channel: "C0001", channel_type: "channel", ts: "17.1" });
+    await say("SAY next", { channel: "C0001", channel_type: "channel", ts: "17.1" });
+    await until(() => slack.texts().includes("next"), "the last answer");
+    expect(slack.texts()).toEqual(["both", "next"]);
+  });
+
   it("files come in with their name and go out as files [CH-TEAM-7, CH-TEAM-8, CH-FILES-7, CH-FILES-8]", async () => {
     await start(allowed);
     slack.names.set("U0001", "Ann");

@@ -48,6 +48,8 @@ export interface InboundMessage {
   mentioned: boolean;
   /** Provider's id of the message, for replies, reactions and receipts. */
   messageId?: string;
+  /** What one message is known by that comes as several events: the inbox takes it only once in its chat. */
+  messageKey?: string;
   /** When the sender sent it, Unix ms. */
   sentAt?: number;
   media?: readonly InboundMedia[];

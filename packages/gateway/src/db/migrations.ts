@@ -70,6 +70,10 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE channel_positions (
      agent_id TEXT NOT NULL, channel TEXT NOT NULL, account TEXT NOT NULL, value TEXT NOT NULL,
      PRIMARY KEY (agent_id, channel, account)) WITHOUT ROWID;`,
+  `ALTER TABLE channel_inbox ADD COLUMN message_key TEXT;
+   DROP INDEX channel_inbox_message;
+   CREATE UNIQUE INDEX channel_inbox_message ON channel_inbox (agent_id, channel, account, chat_id, message_key)
+     WHERE message_key IS NOT NULL;`,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */

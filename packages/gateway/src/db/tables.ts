@@ -81,8 +81,9 @@ export interface Tables {
     event_id: string;
     /** The provider's id of the chat. */
     chat_id: string;
-    /** Unique in a chat of `teamchat`, which tells a mention as two events. */
     message_id: string | null;
+    /** Unique in a chat: `teamchat` tells a mention as two events. */
+    message_key: string | null;
     sender_id: string;
     /** JSON of the message as the adapter made it; null once it is settled. */
     message: string | null;

@@ -60,6 +60,7 @@ describe("an event of teamchat", () => {
         text: "hello",
         mentioned: true,
         messageId: "1700000000.000100",
+        messageKey: expect.any(String),
         sentAt: 1_700_000_000_000,
       },
     ]);
@@ -97,11 +98,20 @@ describe("an event of teamchat", () => {
     expect(parse(inChannel({ text: "hi <@UBOT>" }), loud)).toMatchObject([{ text: "hi", mentioned: true }]);
   });
 
-  it("has the same message id in all events of one message [CH-TEAMIN-7]", () => {
+  it("has the same message key in all events of one message, and another one for what was said in the same moment [CH-TEAMIN-7]", () => {
     const said = inChannel({ text: "<@UBOT> hi" });
     const [mention] = parse({ ...said, type: "app_mention" });
     const [message] = parse(said, loud, { event_id: "Ev2" });
-    expect([message?.chatId, message?.messageId]).toEqual([mention?.chatId, mention?.messageId]);
+    expect([message?.chatId, message?.messageKey]).toEqual([mention?.chatId, mention?.messageKey]);
+    const other = parse({ ...said, text: "<@UBOT> ho" }, loud, { event_id: "Ev3" })[0];
+    expect(other?.messageKey).not.toBe(message?.messageKey);
+    const unnamed = parse({ ...said, type: "app_mention" }, agent, { event_id: undefined })[0];
+    expect(unnamed?.eventId).toBe(message?.messageKey);
+  });
+
+  it("has fields that say nothing where it has them at all [CH-TEAMIN-3]", () => {
+    expect(parse({ bot_id: null, subtype: null, thread_ts: null, files: null })).toHaveLength(1);
+    expect(parse({ channel_type: "app_home" })).toMatchObject([{ kind: "dm" }]);
   });
 
   it.each([

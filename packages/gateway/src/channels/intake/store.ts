@@ -15,8 +15,9 @@ export function createInboxStore(db: Database) {
     add(place: ChannelPlace, message: InboundMessage, state: "waiting" | "command", now: number): Statement {
       return {
         sql: `INSERT OR IGNORE INTO channel_inbox
-                (agent_id, channel, account, event_id, chat_id, message_id, sender_id, message, state, received_at)
-              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+                (agent_id, channel, account, event_id, chat_id, message_id, message_key, sender_id, message, state,
+                 received_at)
+              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         params: [
           place.agentId,
           place.channel,
@@ -24,6 +25,7 @@ export function createInboxStore(db: Database) {
           message.eventId,
           message.chatId,
           message.messageId ?? null,
+          message.messageKey ?? null,
           message.senderId,
           JSON.stringify(message),
           state,

@@ -55,8 +55,10 @@ function parseEvent(event: Loose): InboundMessage | undefined {
   const messageId = textOf(message.id);
   const replyToken = textOf(event.replyToken);
   const timestamp = numberOf(event.timestamp);
+  // What is brought again differs in how it was brought alone.
+  const { deliveryContext: _, ...same } = event;
   return {
-    eventId: textOf(event.webhookEventId) ?? messageId ?? replyToken ?? contentId(event),
+    eventId: textOf(event.webhookEventId) ?? contentId(same),
     ...place,
     ...content,
     mentioned: true,

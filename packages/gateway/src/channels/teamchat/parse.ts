@@ -4,10 +4,9 @@ import type { InboundMedia, InboundMessage } from "../types.ts";
 import { mentions, readable } from "./text.ts";
 
 /** Subtypes that are messages of people; the rest tells of joins, edits, bots. */
-const SPOKEN = new Set<unknown>([undefined, "file_share", "thread_broadcast"]);
+const SPOKEN = new Set<unknown>([undefined, null, "file_share", "thread_broadcast"]);
 
-const isDirect = (channel: string, type?: unknown) =>
-  type === undefined ? channel.startsWith("D") : type === "im";
+const isDirect = (channel: string, type?: unknown) => channel.startsWith("D") || type === "im";
 
 type Where = Pick<InboundMessage, "chatId" | "kind" | "groupId">;
 const whereOf = (channel: string, direct: boolean): Where =>
@@ -53,7 +52,7 @@ export function parseEvent(body: Loose, requireMention: boolean): InboundMessage
   const own = objectsOf(body.authorizations)
     .filter(({ is_bot }) => is_bot !== false)
     .flatMap(({ user_id }) => (typeof user_id === "string" && /^\w+$/.test(user_id) ? [user_id] : []));
-  if (event.bot_id !== undefined || own.includes(user)) return [];
+  if (textOf(event.bot_id) !== undefined || own.includes(user)) return [];
 
   const raw = textOf(event.text) ?? "";
   const direct = isDirect(channel, event.channel_type);
@@ -65,14 +64,16 @@ export function parseEvent(body: Loose, requireMention: boolean): InboundMessage
   const media = objectsOf(event.files).flatMap((file) => mediaOf(file) ?? []);
   if (text === "" && media.length === 0) return [];
   const sentAt = numberOf(ts);
+  // A mention comes as a message too. The text tells apart what was said in the same moment.
+  const messageKey = contentId(ts === undefined ? event : [channel, ts, user, raw]);
   return [
     {
-      eventId: textOf(body.event_id) ?? (ts === undefined ? contentId(event) : `${channel}:${ts}`),
+      eventId: textOf(body.event_id) ?? messageKey,
       ...whereOf(channel, direct),
       senderId: user,
       text,
       mentioned,
-      ...(ts !== undefined && { messageId: ts }),
+      ...(ts !== undefined && { messageId: ts, messageKey }),
       ...(sentAt !== undefined && { sentAt: Math.round(sentAt * 1000) }),
       ...(media.length > 0 && { media }),
       ...threadOf(textOf(event.thread_ts), ts, direct),
