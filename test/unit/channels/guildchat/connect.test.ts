@@ -138,6 +138,15 @@ describe("the socket", () => {
     expect(link.texts()).toEqual(["one", "again"]);
   });
 
+  it("begins a new session where nobody answers to the old one [CH-GUILDCHAT-3]", async () => {
+    const { fake, link } = await connected();
+    fake.state.answersResume = false;
+    fake.cut();
+    await until(() => fake.state.logins === 2, "the second login", 3_000);
+    fake.say({ channel: DM, content: "hello again" });
+    await until(() => link.texts().includes("hello again"), "the message");
+  });
+
   it("ends at once while the provider does not answer [CH-GUILDCHAT-3]", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));

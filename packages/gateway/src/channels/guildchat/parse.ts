@@ -58,7 +58,7 @@ export function parseMessage(message: Loose, me: Me, guildId?: string): InboundM
   if (content.trim() === "" && media.length === 0) return undefined;
   const mentioned =
     guild === undefined ||
-    objectsOf(message.mentions).some((user) => user.id === me.id) ||
+    mentions(message, content, me) ||
     (role !== undefined && Array.isArray(message.mention_roles) && message.mention_roles.includes(role)) ||
     objectOf(answered.author).id === me.id;
   const text = spoken(content, message, me, role);
@@ -84,6 +84,12 @@ export function parseMessage(message: Loose, me: Me, guildId?: string): InboundM
     },
   };
 }
+
+/** True when the bot is mentioned: by the list of whom Discord saw, or by the words where there is none. */
+const mentions = ({ mentions: users }: Loose, content: string, me: Me): boolean =>
+  Array.isArray(users)
+    ? objectsOf(users).some(({ id }) => id === me.id)
+    : new RegExp(`<@!?${me.id}>`).test(content);
 
 /** Reads a slash command or a pressed button of ours; undefined for every other interaction. Pure. */
 export function parseInteraction(event: Loose): Interaction | undefined {

@@ -12,8 +12,10 @@ import { API_VERSION } from "./address.ts";
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
 const HANDSHAKE_MS = 15_000;
 const HELLO_MS = 20_000;
-/** Until Discord has taken the login, or the next event of a session that is taken up. */
+/** Until Discord has taken the login. */
 const READY_MS = 30_000;
+/** The same of a session that is taken up. Whoever says nothing to that does not know it; a new one misses nothing. */
+const RESUMED_MS = 5_000;
 const CLOSING_MS = 2_000;
 /** Any code but 1000 and 1001 leaves the session to be taken up again. */
 const KEEP_SESSION = 4200;
@@ -118,7 +120,7 @@ export async function runSocket(deps: SocketDeps, signal: AbortSignal): Promise<
   const stop = () => void close();
   const armReady = () => {
     cancelReady();
-    cancelReady = clock.after(READY_MS, () => {
+    cancelReady = clock.after(deps.session() ? RESUMED_MS : READY_MS, () => {
       if (over) return;
       deps.lost();
       stop();
