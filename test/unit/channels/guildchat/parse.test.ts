@@ -71,8 +71,8 @@ describe("a message", () => {
     expect(read({ content: `hey <@!${BOT}>, you`, mentions: [{ id: BOT }] })).toMatchObject({
       text: "hey , you",
     });
-    expect(read({ content: `<@${BOT}> unmarked`, mentions: undefined }).mentioned).toBe(true);
-    expect(read({ content: `in a code block: <@${BOT}>`, mentions: [] }).mentioned).toBe(false);
+    expect(read({ content: `<@${BOT}> unmarked`, mentions: undefined })?.mentioned).toBe(true);
+    expect(read({ content: `in a code block: <@${BOT}>`, mentions: [] })?.mentioned).toBe(false);
     expect(read({ content: `<@&${ROLE}> go`, mention_roles: [ROLE] })).toMatchObject({
       mentioned: true,
       text: "go",
