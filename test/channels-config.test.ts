@@ -65,7 +65,11 @@ describe("the agent update", () => {
       expect(body.details).toEqual([{ path, message: expect.stringMatching(/./) }]);
       expect(JSON.stringify(body)).not.toContain('"bad"');
     }
-    const nowhere = { guildchat_bot_token: "good", guildchat_api_base_url: "http://127.0.0.1:1" };
+    const nowhere = {
+      teamchat_bot_token: "good",
+      teamchat_signing_secret: "s",
+      teamchat_api_base_url: "http://127.0.0.1:1",
+    };
     const gone = await patch(nowhere, KEYS.admin);
     expect([gone.status, gone.body.code]).toEqual([502, "UPSTREAM_UNAVAILABLE"]);
     expect([await gateway.config(), await envFile()]).toEqual(before);
