@@ -15,6 +15,8 @@ export const channelsConfig: Record<string, string> = {
   "CH-CONFIG-9": "devicechat_* policy fields are for devicechat_account_id, else the first account",
   "CH-CONFIG-10": "cloudchat has no fields in the agent update",
   "CH-CONFIG-11": "where a bot's token is sent to is an admin's to say: 403 for a write key",
+  "CH-CONFIG-12":
+    "a secret that is empty is none, and leaves its channel off instead of the agent; ids may be written as numbers",
   "CH-HEALTH-1":
     "GET channels: channel, enabled, connected, lastInboundAt, lastOutboundAt, lastError, queued, for any key of the agent",
   "CH-HEALTH-2": "connected is what the connection last proved, with the last error beside it",

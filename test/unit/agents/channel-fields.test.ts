@@ -186,6 +186,30 @@ describe("policies in the agent update", () => {
     });
   });
 
+  it.each([
+    ["sigchat", ["U1", "Uabc", "user-7"], ["C1", "R_room", "G1"], ["alice", "@alice", "a b", ""]],
+    [
+      "teamchat",
+      ["U1", "W012", "UALICE", "Uab1"],
+      ["C1", "G0AB", "C_TEAM"],
+      ["alice", "Ursula", "#general", "General"],
+    ],
+    [
+      "devicechat",
+      ["4912345", "+4912345", "1@s.whatsapp.net", "7@lid"],
+      ["1@g.us", "1-2@g.us"],
+      ["ann", "a@g.us"],
+    ],
+  ])("take any stable id on the lists of %s, and no name [CH-CONFIG-8]", (channel, users, groups, names) => {
+    const takes = (list: string, ids: string[]) =>
+      updateAgent.safeParse({ [`${channel}_${list}`]: ids }).success;
+    expect(takes("dm_allowlist", users)).toBe(true);
+    expect(takes("group_allowlist", groups)).toBe(true);
+    for (const list of ["dm_allowlist", "group_allowlist"]) {
+      expect(names.filter((name) => takes(list, [name]))).toEqual([]);
+    }
+  });
+
   it("of devicechat are an account's: the named one, else the first; older flat blocks become the account [CH-CONFIG-9]", async () => {
     const { patch, entry } = await open({ devicechat: { dmPolicy: "open", dmAllowlist: ["+66812345678"] } });
     await patch({ devicechat_require_mention: false, devicechat_label: "Shop", devicechat_enabled: true });

@@ -97,6 +97,20 @@ describe("agents", () => {
     expect(says(problems)).toContain("agents.5.history.cleanupHour");
   });
 
+  it("load without a channel's secret where it is empty, and with ids written as numbers [CH-CONFIG-12]", () => {
+    const entry = {
+      id: "a",
+      botchat: { botToken: "" },
+      sigchat: { channelSecret: "${EMPTY}", dmAllowlist: [7] },
+      cloudchat: { phoneNumberId: 100200300, dmAllowlist: [4912345678] },
+    };
+    const { config } = load({ agents: [entry] }, { agentEnv: { a: { EMPTY: "" } } });
+    expect(config.agents[0]).toMatchObject({
+      sigchat: { channelSecret: "", dmAllowlist: ["7"] },
+      cloudchat: { phoneNumberId: "100200300", dmAllowlist: ["4912345678"] },
+    });
+  });
+
   it("read the shell first, then their own .env, then the home's [CONF-1]", () => {
     const entry = { id: "a", env: { X: "${A}", Y: "${B}", Z: "${C}" } };
     const { config } = load(

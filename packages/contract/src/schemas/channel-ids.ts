@@ -24,15 +24,27 @@ export const CHANNEL_IDS = {
       pattern: /^(?:\+?\d{5,20}|\d{1,30}(?::\d{1,4})?@(?:s\.whatsapp\.net|c\.us|lid))$/,
       error: "must be an international number or a user's JID",
     },
-    group: { pattern: /^\d{5,30}(?:-\d{5,20})?@g\.us$/, error: "must be a full group JID (…@g.us)" },
+    group: { pattern: /^\d{1,30}(?:-\d{1,20})?@g\.us$/, error: "must be a full group JID (…@g.us)" },
   },
   cloudchat: { user: { pattern: /^\+?\d{5,20}$/, error: "must be an international number" }, group: null },
   sigchat: {
-    user: { pattern: /^U[0-9A-Za-z]{2,64}$/, error: "must be a user id (U…), not a name" },
-    group: { pattern: /^[CR][0-9A-Za-z]{2,64}$/, error: "must be a group or room id (C… or R…), not a name" },
+    user: {
+      pattern: /^(?![CR][0-9a-f]{32}$)(?=U|.*\d)[\w-]{2,100}$/,
+      error: "must be a user id (U…), not a name",
+    },
+    group: {
+      pattern: /^(?!U[0-9a-f]{32}$)(?=[CR]|.*\d)[\w-]{2,100}$/,
+      error: "must be a group or room id (C… or R…), not a name",
+    },
   },
   teamchat: {
-    user: { pattern: /^[UW][A-Z0-9]{2,}$/, error: "must be a user id (U… or W…), not a name" },
-    group: { pattern: /^[CG][A-Z0-9]{2,}$/, error: "must be a channel id (C… or G…), not a name" },
+    user: {
+      pattern: /^[UW](?=.*\d|[^a-z]+$)[\w-]{1,100}$/,
+      error: "must be a user id (U… or W…), not a name",
+    },
+    group: {
+      pattern: /^[CG](?=.*\d|[^a-z]+$)[\w-]{1,100}$/,
+      error: "must be a channel id (C… or G…), not a name",
+    },
   },
 } as const satisfies Record<string, { user: IdForm; group: IdForm | null }>;

@@ -26,7 +26,8 @@ const common = {
     .default(15_000)
     .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does."),
 };
-const token = (what: string) => z.string().min(1).optional().describe(what);
+/** An empty one is none: the channel is off, and the agent loads. */
+const token = (what: string) => z.string().optional().describe(what);
 const base = (what: string) => url.optional().describe(`Address of ${what}, for servers of your own.`);
 const direct = {
   dmPolicy: policy.optional().describe("Who may write directly: `open`, `allowlist` (default), `disabled`."),
@@ -93,7 +94,7 @@ export const channelBlocks = {
     .looseObject({
       ...common,
       accessToken: token("The system user's token."),
-      phoneNumberId: token("Id of the number."),
+      phoneNumberId: z.coerce.string().optional().describe("Id of the number."),
       appSecret: token("Secret that webhooks are signed with."),
       verifyToken: token("Token of the webhook's verification."),
       ...direct,
