@@ -6,7 +6,7 @@ import { startGateway, until } from "../test/harness.ts";
 import { report, rssMb } from "./lib.mjs";
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 20);
-const CUT_EVERY_MS = 30_000;
+const CUT_EVERY_MS = Number(process.env.SOAK_CUT_SECONDS ?? 30) * 1000;
 const SAY_EVERY_MS = 1_000;
 const CHATS = 2;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -15,6 +15,7 @@ let gateway;
 const providers = await startAllProviders(() => gateway);
 gateway = await startGateway({ agent: providers.blocks, session: { idleTimeoutMinutes: 5 } });
 await providers.prepare();
+const drivers = providers.drivers.filter(({ channel }) => !process.env.SOAK_WITHOUT?.includes(channel));
 const said = [];
 const saying = new Set();
 const begun = Date.now();
@@ -38,7 +39,7 @@ async function allBack() {
 }
 
 for (let n = 0; Date.now() < end; n++) {
-  for (const driver of providers.drivers) {
+  for (const driver of drivers) {
     for (let chat = 0; chat < CHATS; chat++) {
       const id = `${driver.channel}:m-${chat}-${n}`;
       said.push(id);
@@ -49,7 +50,7 @@ for (let n = 0; Date.now() < end; n++) {
   if (Date.now() >= nextCut) {
     nextCut += CUT_EVERY_MS;
     cuts++;
-    for (const driver of providers.drivers) {
+    for (const driver of drivers) {
       driver.cut();
       driver.fault(["busy", "broken", "drop"][cuts % 3]);
     }
@@ -70,8 +71,13 @@ await until(
     count("SELECT count(*) AS n FROM channel_outbox WHERE state IN ('pending', 'sending')") === 0,
   "every message to be answered",
   120_000,
-);
-const taken = providers.drivers.flatMap((driver) =>
+).catch((error) => {
+  console.error(error.message);
+  const states = `SELECT channel, 'in' AS way, state, count(*) AS n, NULL AS reason FROM channel_inbox GROUP BY 1, 3
+    UNION ALL SELECT channel, 'out', state, count(*), max(reason) FROM channel_outbox GROUP BY 1, 3`;
+  console.error(rowsOf(gateway, states).map((row) => JSON.stringify(row)).join("\n"));
+});
+const taken = drivers.flatMap((driver) =>
   Array.from({ length: CHATS }, (_, chat) => driver.taken(chat).filter((text) => text.includes("m-"))),
 );
 const disordered = taken.filter((texts) => {
