@@ -31,7 +31,7 @@ describe("a message to the bot", () => {
       messageId: "7",
       sentAt: 1_700_000_000_000,
       reply: {},
-      meta: { message_id: "7" },
+      meta: {},
     });
   });
 

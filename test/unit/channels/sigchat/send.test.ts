@@ -80,6 +80,17 @@ describe("a reply token", () => {
     expect(line.taken).toMatchObject([{ via: "push", to: "U1" }]);
   });
 
+  it.each([400, 404, 410])(
+    "that is refused with %i in any words becomes a push [CH-SIG-2]",
+    async (status) => {
+      line.tokens.add("t1");
+      const send = await sender();
+      line.fail(REPLY, { kind: "status", status, body: { message: "gone" } });
+      expect(await send(answer("hello", "t1"))).toMatchObject({ status: "sent" });
+      expect(via()).toEqual(["push"]);
+    },
+  );
+
   it("is not followed by a push when the connection breaks: nobody knows whether it was taken [CH-SIG-2]", async () => {
     for (const [kind, taken] of [
       ["drop", true],

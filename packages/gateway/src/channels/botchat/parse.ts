@@ -121,7 +121,6 @@ function metaOf(message: Message): Record<string, string> {
   const to = answered(message);
   const quoted = message.quote?.text ?? to?.text ?? to?.caption;
   return {
-    message_id: String(message.message_id),
     ...(message.chat.title !== undefined && { chat_title: message.chat.title }),
     ...(message.is_topic_message &&
       message.message_thread_id !== undefined && { topic_id: String(message.message_thread_id) }),

@@ -22,10 +22,14 @@ export function channelPrompt(
     ["sent_at", message.sentAt === undefined ? undefined : new Date(message.sentAt).toISOString()],
     ...Object.entries({ ...message.meta, ...meta }),
   ];
-  const shown = attributes
-    .filter((pair): pair is [string, string] => pair[1] !== undefined)
-    .map(([name, value]) => `${name.replace(/[^A-Za-z0-9_]/g, "_")}="${escapeXml(oneLine(value))}"`);
-  return `<channel_message ${shown.join(" ")}>${escapeText(text)}</channel_message>`;
+  const shown = new Map<string, string>();
+  for (const [given, value] of attributes) {
+    const name = given.replace(/[^A-Za-z0-9_]/g, "_");
+    // An element has each attribute once: what is the gateway's own to say comes first.
+    if (value !== undefined && !shown.has(name)) shown.set(name, escapeXml(oneLine(value)));
+  }
+  const all = Array.from(shown, ([name, value]) => `${name}="${value}"`);
+  return `<channel_message ${all.join(" ")}>${escapeText(text)}</channel_message>`;
 }
 
 const oneLine = (value: string) => value.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");

@@ -41,12 +41,13 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
     replyToken: string,
     messages: messagingApi.Message[],
     signal: AbortSignal,
-  ): Promise<SendOutcome | "invalid token"> => {
+  ): Promise<SendOutcome | "refused"> => {
     const body: messagingApi.ReplyMessageRequest = { replyToken, messages };
     try {
       const answer = await api.post("/v2/bot/message/reply", body, signal);
-      const invalid = answer.status === 400 && /reply ?token/i.test(saidBy(answer) ?? "");
-      return invalid ? "invalid token" : outcomeOfAnswer(answer, clock.now());
+      // Whatever else it is that was refused, a push says so again.
+      const refused = answer.status === 400 || answer.status === 404 || answer.status === 410;
+      return refused ? "refused" : outcomeOfAnswer(answer, clock.now());
     } catch (error) {
       return outcomeOfThrown(error);
     }
@@ -77,8 +78,8 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
     try {
       const messages = await messagesOf(content, publicLink);
       const token = usable(target, key);
-      const replied = token === undefined ? "invalid token" : await reply(token, messages, signal);
-      if (replied !== "invalid token") return replied;
+      const replied = token === undefined ? "refused" : await reply(token, messages, signal);
+      if (replied !== "refused") return replied;
       return await push(target.chatId, key, messages, signal);
     } catch {
       return { status: "retry", reason: "The message could not be prepared for LINE." };
