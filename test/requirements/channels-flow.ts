@@ -26,6 +26,7 @@ export const channelsFlow: Record<string, string> = {
   "CH-FAULT-1": "A provider that is down for a while costs no message, on any channel.",
   "CH-FAULT-2": "A slow provider neither doubles nor reorders anything.",
   "CH-FAULT-3": "An answer that breaks off leaves its send uncertain, and it is not repeated.",
+  "CH-CLOCK-1": "A clock that is set on or back holds nothing up, loses nothing and repeats nothing.",
   "CH-CRASH-1": "The webhook's 200 means that the event is on disk and survives `kill -9`.",
   "CH-CRASH-2": "After a crash a turn runs again only if the agent had produced nothing.",
   "CH-CRASH-3": "Else what text there was goes out with one sentence that the answer was interrupted.",

@@ -50,7 +50,10 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
     let resting = false;
     let silent = false;
     const watch = clock.every(Math.max(250, Math.min(5_000, allowed / 4)), () => {
-      if (resting || clock.now() - last <= allowed) return;
+      const now = clock.now();
+      // A clock that was set back must not make the silence look shorter for ever.
+      last = Math.min(last, now);
+      if (resting || now - last <= allowed) return;
       silent = true;
       state.connected = false;
       state.lastError = "Nothing was heard from the provider for too long.";

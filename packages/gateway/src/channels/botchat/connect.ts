@@ -34,7 +34,7 @@ function unlessUnknown(error: unknown): undefined {
 
 /** One account's line to Telegram: calls that wait as long as Telegram asked for, and fail with a sentence. */
 export function createLine({ api, token, clock, log, commands }: LineDeps) {
-  let notBefore = 0;
+  let pause = { from: 0, ms: 0 };
   let introduced = false;
 
   const line = {
@@ -48,7 +48,9 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
       parent: AbortSignal,
       { withinMs = CALL_MS, again = false } = {},
     ): Promise<T> {
-      if (notBefore > clock.now()) await sleep(clock, notBefore - clock.now(), parent);
+      const passed = clock.now() - pause.from;
+      // Nothing passed in a clock that was set back.
+      if (passed < pause.ms) await sleep(clock, pause.ms - Math.max(0, passed), parent);
       try {
         parent.throwIfAborted();
         const ask = () => within(clock, withinMs, parent, run);
@@ -59,7 +61,7 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
         });
       } catch (error) {
         const wait = error instanceof GrammyError && error.error_code === 429 ? waitOf(error) : undefined;
-        if (wait !== undefined) notBefore = clock.now() + wait;
+        if (wait !== undefined) pause = { from: clock.now(), ms: wait };
         throw connectionProblem(error);
       }
     },

@@ -124,12 +124,15 @@ export function createDelivery(deps: DeliveryDeps) {
       const row = store.next(lane.place, lane.chatId);
       // Nothing may come between this look and the lane's end, or a wake-up would be lost.
       if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) break;
+      const now = clock.now();
+      // In a clock that was set back, the row's own times lie ahead and say nothing.
+      const wait = now < (row.sending_at ?? row.created_at) ? 0 : row.next_at - now;
       try {
-        if (clock.now() >= row.created_at + EXPIRES_MS) {
+        if (now >= row.created_at + EXPIRES_MS) {
           const reason = row.reason ?? "The channel was off for a day.";
-          await record(store.settle(row.id, "failed", clock.now(), { reason }));
-        } else if (row.next_at > clock.now()) {
-          await sleep(clock, row.next_at - clock.now(), AbortSignal.any([lane.wake.signal, stopped.signal]));
+          await record(store.settle(row.id, "failed", now, { reason }));
+        } else if (wait > 0) {
+          await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
         } else await sendOne(row, adapter!);
       } catch (error) {
         log.error({ err: error, row: row.id }, "a message could not be sent yet");

@@ -134,7 +134,7 @@ async function address(deps: ConnectDeps, position: Position, signal: AbortSigna
 
 async function loginTurn({ logins, clock, token }: ConnectDeps, signal: AbortSignal): Promise<void> {
   const wait = (logins.get(token) ?? Number.NEGATIVE_INFINITY) + LOGIN_PAUSE_MS - clock.now();
-  if (wait > 0) await sleep(clock, wait, signal);
+  if (wait > 0) await sleep(clock, Math.min(wait, LOGIN_PAUSE_MS), signal);
   signal.throwIfAborted();
   logins.set(token, clock.now());
 }

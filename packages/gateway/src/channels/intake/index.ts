@@ -123,7 +123,8 @@ export function createIntake(deps: IntakeDeps) {
     );
     const own = other === -1 ? taken : taken.slice(0, other);
     const wait = own.at(-1)!.row.received_at + joinMs - clock.now();
-    if (other !== -1 || own.length === MAX_JOINED || wait <= 0) return own;
+    // A longer wait than all is that of a clock that was set back.
+    if (other !== -1 || own.length === MAX_JOINED || wait <= 0 || wait > joinMs) return own;
     await sleep(clock, wait, stopped.signal);
     return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
   };
