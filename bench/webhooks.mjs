@@ -15,6 +15,7 @@ import { call, makeHome, ms, quantile, rawClient, report, rssMb, startGateway, w
 const SECRET = "bench-signing-secret";
 const PATH = "/webhooks/teamchat/assistant";
 const CLIENTS = 16;
+const PLACES = 4;
 const BLOCKS = 6;
 const BLOCK_MS = 1500;
 const CHATS = 1000;
@@ -109,9 +110,12 @@ async function acknowledged(clients, times) {
   return count / ((performance.now() - began) / 1000);
 }
 
-/** Without the token for answers the channel takes messages in and lets them wait: what is measured is the way in. */
+/** Messages that never end take all places of the agent, and the others wait: what is measured is the way in. */
 async function compareRates() {
-  const home = makeHome({ agent: { teamchat: { signingSecret: SECRET, dmPolicy: "open" } } });
+  const home = makeHome({
+    session: { maxConcurrent: PLACES },
+    agent: { teamchat: { signingSecret: SECRET, dmPolicy: "open" } },
+  });
   const gateway = await startGateway(home);
   const plain = spawn(process.execPath, [fileURLToPath(import.meta.url), "bare", join(home, "bare.db")], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -122,6 +126,7 @@ async function compareRates() {
     const [ours, theirs] = [await connect(gateway.url), await connect(bareUrl)];
     const rates = { ours: [], theirs: [] };
     const times = { ours: [], theirs: [] };
+    for (let place = 0; place < PLACES; place++) await ours[0].post(...event(`DFULL${place}`, "HANG"));
     await acknowledged(ours, []);
     await acknowledged(theirs, []);
     // In alternating blocks, so that both see the same noise of a shared machine.
