@@ -228,6 +228,12 @@ describe("the running gateway's webhooks", () => {
     ]);
   });
 
+  it("may be called with a slash where the agent's id would stand [CH-HOOK-3]", async () => {
+    const body = '{"events":[]}';
+    expect((await post("sigchat/", body, signedHeaders("sigchat", body))).status).toBe(200);
+    expect((await post("sigchat/second", body, signedHeaders("sigchat", body))).status).toBe(404);
+  });
+
   it("make a channel count as connected with its first valid call [CH-HOOK-14]", async () => {
     const { body } = await gateway.json("GET", "/api/v1/agents/assistant/channels");
     const state = (

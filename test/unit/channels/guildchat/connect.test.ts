@@ -107,6 +107,19 @@ describe("the socket", () => {
     expect(link.texts().sort()).toEqual(["live", "missed", "one"]);
   });
 
+  it("does not ask again where it is told that a channel cannot be read [CH-GUILDCHAT-4]", async () => {
+    const { fake, link } = await connected();
+    fake.fail(`GET /channels/${DM}/messages`, { status: 405 });
+    fake.cut();
+    fake.forgetSessions();
+    await until(() => fake.state.logins === 2, "the second login");
+    fake.say({ channel: DM, content: "live" });
+    await until(() => link.kept.inbox.size === 2, "the message");
+    expect(
+      fake.requests.filter(({ method, path }) => method === "GET" && path.endsWith("/messages")),
+    ).toHaveLength(1);
+  });
+
   it("goes on after a restart where it stopped [CH-GUILDCHAT-5]", async () => {
     const { fake, adapter, link } = await connected();
     expect(await link.end()).toBe("ended");

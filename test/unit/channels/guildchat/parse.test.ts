@@ -61,6 +61,8 @@ describe("a message", () => {
       reply: { guild: GUILD },
       meta: { guild_id: GUILD },
     });
+    expect(read({ id: "m-1", channel_id: "room_1" })).toMatchObject({ eventId: "m-1", chatId: "room_1" });
+    expect(read({ channel_id: "../users" })).toBeUndefined();
     const thread = "700000000000000033";
     expect(read({ channel_id: thread })).toMatchObject({ chatId: thread, groupId: GUILD });
   });

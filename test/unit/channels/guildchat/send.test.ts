@@ -162,7 +162,7 @@ describe("an attempt that fails", () => {
     await fake[Symbol.asyncDispose]();
     const { adapter } = await adapterFor(fake);
     expect(await adapter.send(outgoing(DM, "one"), unending)).toMatchObject({ status: "retry" });
-    expect(await adapter.send(outgoing("no-id", "one"), unending)).toMatchObject({ status: "failed" });
+    expect(await adapter.send(outgoing("no id/..", "one"), unending)).toMatchObject({ status: "failed" });
   });
 
   it("is held back while the channel's limit is used up [CH-GUILDCHAT-11]", async () => {

@@ -66,7 +66,7 @@ function parseMessage(eventId: string, message: Message, bot: BotIdentity): Pars
       // A bare mention still is a message.
       text: spoken.text === "" && media.length === 0 ? text.trim() : spoken.text,
       mentioned: direct || spoken.mentioned || answersBot(message, bot),
-      messageId: String(message.message_id),
+      ...(message.message_id !== undefined && { messageId: String(message.message_id) }),
       ...(message.date !== undefined && { sentAt: message.date * 1000 }),
       ...(media.length > 0 && { media }),
       reply: { ...threadOf(message) },

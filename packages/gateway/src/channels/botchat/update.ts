@@ -36,7 +36,7 @@ function updateSchema() {
   };
 
   const message = z.object({
-    message_id: id,
+    message_id: id.optional().catch(undefined),
     date: z.number().optional().catch(undefined),
     chat,
     from: user.optional(),

@@ -23,7 +23,7 @@ export interface EventsDeps {
 /** Events are stored in batches of at most so many, one batch at a time. */
 const BATCH = 200;
 /** Between attempts to fetch what was missed, while what is newer waits; after the last it waits no longer. */
-const PAUSES_MS = [500, 2_000, 5_000, 10_000, 20_000];
+const PAUSES_MS = [500, 2_000, 5_000];
 
 /**
  * Takes the socket's events in order: messages go to the inbox, and only then does the session's number move past
@@ -102,7 +102,9 @@ export function createEvents(deps: EventsDeps) {
     if (messages.length > 0) await connection.receive(messages);
     for (const interaction of interactions) void acknowledge(api, interaction, signal);
     for (const { chatId, messageId, groupId, mentioned } of messages) {
-      if (messageId !== undefined) saw(position, { chatId, messageId, guild: groupId, mentioned });
+      // Only snowflakes tell what came before and after.
+      if (isSnowflake(chatId) && isSnowflake(messageId))
+        saw(position, { chatId, messageId, guild: groupId, mentioned });
     }
     const last = batch.at(-1);
     if (last) moveTo(last);

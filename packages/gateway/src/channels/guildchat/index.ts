@@ -2,7 +2,7 @@ import { sleep } from "../../lib/clock.ts";
 import type { AdapterFactory } from "../types.ts";
 import { connect } from "./connect.ts";
 import { openMedia } from "./media.ts";
-import { isSnowflake } from "./parse.ts";
+import { isId } from "./parse.ts";
 import { createApi } from "./rest.ts";
 import { send, textPayload } from "./send.ts";
 
@@ -32,7 +32,7 @@ export const createAdapter: AdapterFactory = async ({ agent, commands, clock }) 
       const done = new AbortController();
       const signal = AbortSignal.any([done.signal, closed.signal]);
       const type = async () => {
-        while (isSnowflake(chatId) && !signal.aborted) {
+        while (isId(chatId) && !signal.aborted) {
           const result = await api.call("POST", `/channels/${chatId}/typing`, { signal, ms: CALL_MS });
           if (result.kind === "refused" && result.status < 500) return;
           await sleep(clock, TYPING_MS, signal);
@@ -43,7 +43,7 @@ export const createAdapter: AdapterFactory = async ({ agent, commands, clock }) 
     },
 
     async edit({ chatId }, messageId, text) {
-      if (!isSnowflake(chatId) || !isSnowflake(messageId)) return;
+      if (!isId(chatId) || !isId(messageId)) return;
       const body = { ...textPayload({ kind: "text", text }), allowed_mentions: { parse: [] } };
       await api.call("PATCH", `/channels/${chatId}/messages/${messageId}`, {
         body,

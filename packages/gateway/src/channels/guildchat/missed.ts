@@ -34,6 +34,9 @@ export async function fetchMissed(deps: MissedDeps): Promise<void> {
   }
 }
 
+/** Every other answer says that the channel cannot be read at all. */
+const askAgain = (status: number) => status >= 500 || status === 401 || status === 408;
+
 /** False when Discord cannot be asked now. */
 async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
   const { position, me, receive } = deps;
@@ -45,7 +48,7 @@ async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
   let after = known.last;
   for (let fetched = 0; fetched < MOST; fetched += PAGE) {
     const result = await ask(deps, chatId, after);
-    if (result.kind === "refused" && (result.status === 403 || result.status === 404)) {
+    if (result.kind === "refused" && !askAgain(result.status)) {
       forget(position, chatId);
       return true;
     }

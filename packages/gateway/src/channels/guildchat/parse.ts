@@ -29,6 +29,10 @@ const FORWARD = 1;
 /** A quoted message only tells which one is meant. */
 const MAX_QUOTE = 500;
 
+/** True for what may name a channel or a message in an address; those of Discord are snowflakes. */
+export const isId = (value: unknown): value is string =>
+  typeof value === "string" && /^[\w-]{1,64}$/.test(value);
+
 /** True for ids as Discord gives them. */
 export const isSnowflake = (value: unknown): value is string =>
   typeof value === "string" && /^\d{1,20}$/.test(value);
@@ -45,7 +49,7 @@ export const compareIds = (a: string, b: string): number =>
 export function parseMessage(message: Loose, me: Me, guildId?: string): InboundMessage | undefined {
   const author = objectOf(message.author);
   const { id, channel_id: chatId } = message;
-  if (!isSnowflake(id) || !isSnowflake(chatId) || !isSnowflake(author.id)) return undefined;
+  if (!isId(id) || !isId(chatId) || !isSnowflake(author.id)) return undefined;
   if (author.bot === true || author.id === me.id || message.webhook_id !== undefined) return undefined;
   if (!WRITTEN_BY_PEOPLE.has(numberOf(message.type) ?? 0)) return undefined;
   const guild = isSnowflake(message.guild_id) ? message.guild_id : guildId;

@@ -5,7 +5,7 @@ import { outcomeOfStatus, outcomeOfThrown } from "../support/outcome.ts";
 import { objectOf } from "../support/payload.ts";
 import type { Button, Content, Outgoing, SendOutcome } from "../types.ts";
 import { TOKEN_REFUSED } from "./check.ts";
-import { isSnowflake } from "./parse.ts";
+import { isId, isSnowflake } from "./parse.ts";
 import type { Api, Result } from "./rest.ts";
 
 /** https://docs.discord.com/developers/components/reference */
@@ -42,9 +42,9 @@ type Payload = Record<string, unknown>;
 /** What became of one attempt at a message. */
 export async function send(api: Api, outgoing: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
   const { target, content, replaces } = outgoing;
-  if (!isSnowflake(target.chatId)) return { status: "failed", reason: "There is no such channel." };
+  if (!isId(target.chatId)) return { status: "failed", reason: "There is no such channel." };
   const shown = content.kind === "text" ? textPayload(content) : { content: content.caption ?? "" };
-  if (isSnowflake(replaces) && content.kind === "text") {
+  if (isId(replaces) && content.kind === "text") {
     const path = `/channels/${target.chatId}/messages/${replaces}` as const;
     const body = { components: [], ...shown, allowed_mentions: ALLOWED_MENTIONS };
     return outcomeOf(await api.call("PATCH", path, { body, signal }));
@@ -125,7 +125,7 @@ function outcomeOf(result: Result | undefined): SendOutcome {
   switch (result.kind) {
     case "done": {
       const { id } = objectOf(result.body);
-      return { status: "sent", ...(isSnowflake(id) && { messageId: id }) };
+      return { status: "sent", ...(isId(id) && { messageId: id }) };
     }
     case "limited":
       return { status: "retry", reason: "Discord limits the rate of messages.", afterMs: result.afterMs };

@@ -23,7 +23,8 @@ export function webhookRoutes({ webhooks, clock }: WebhookRouteDeps): Endpoint[]
     webhooks.require(app);
     const url = req.url as string;
     const mark = url.indexOf("?");
-    const answer = await webhooks.answer(app, agentId, {
+    // An address may end in a slash.
+    const answer = await webhooks.answer(app, agentId || undefined, {
       method,
       headers: req.headers,
       query: new URLSearchParams(mark < 0 ? "" : url.slice(mark)),
