@@ -3,7 +3,7 @@ import type { AgentConfig } from "../../config/index.ts";
 import type { Statement } from "../../db/index.ts";
 import { sleep } from "../../lib/clock.ts";
 import { placeOf, storedChatId } from "../place.ts";
-import type { InboundMessage } from "../types.ts";
+import type { Content, InboundMessage } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
 import { showProgress } from "./progress.ts";
 import { channelPrompt } from "./prompt.ts";
@@ -24,26 +24,35 @@ export interface Taken {
 export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: AbortSignal) {
   const { db, clock, delivery, log } = deps;
 
-  /** Statements that answer a turn's messages and settle them. */
-  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Statement[] => {
-    const ids = rows.map(({ id }) => id);
-    // Nothing came from the agent and nobody asked it to stop: the next start runs the turn as if it were new.
-    if (end.reason === "shutdown" && !end.produced) return [store.putBack(ids)];
+  const idsOf = (rows: readonly InboxRow[]) => rows.map(({ id }) => id);
+
+  /** Statements that answer a turn's messages, the last of them `message`, and settle them. */
+  const settle = (
+    rows: readonly InboxRow[],
+    message: InboundMessage,
+    contents: readonly Content[],
+    note: string | null,
+  ): Statement[] => {
     const last = rows.at(-1)!;
-    const place = placeOf(last);
-    const contents = replyContents(deps, place, replyText(end), end.result);
     return [
       delivery.dropProgress(last.id),
       ...delivery.add({
-        place,
+        place: placeOf(last),
         chatId: last.chat_id,
         inbox: last.id,
         purpose: "reply",
         target: { ...targetOf(message, last.received_at), replaces: true },
         contents,
       }),
-      store.settle(ids, "done", clock.now(), contents.length === 0 ? "The agent said nothing." : null),
+      store.settle(idsOf(rows), "done", clock.now(), note),
     ];
+  };
+
+  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Statement[] => {
+    // Nothing came from the agent and nobody asked it to stop: the next start runs the turn as if it were new.
+    if (end.reason === "shutdown" && !end.produced) return [store.putBack(idsOf(rows))];
+    const contents = replyContents(deps, placeOf(rows.at(-1)!), replyText(end), end.result);
+    return settle(rows, message, contents, contents.length === 0 ? "The agent said nothing." : null);
   };
 
   const run = async (agent: AgentConfig, taken: readonly Taken[]): Promise<void> => {
@@ -79,14 +88,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         softMs: SOFT_MS,
         kind: "channel",
         ...(before && row.user_message !== null && { again: row.user_message }),
-        also: (sessionId) => [
-          store.startTurn(
-            rows.map(({ id }) => id),
-            requestId,
-            sessionId,
-            clock.now(),
-          ),
-        ],
+        also: (sessionId) => [store.startTurn(idsOf(rows), requestId, sessionId, clock.now())],
         closing: (end) => answer(rows, message, end),
       });
       const afterMs = agent[place.channel]?.progressMs ?? 0;
@@ -129,26 +131,10 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       const rows = store.byRequest(requestId);
       const last = rows.at(-1);
       if (!last?.message) return [];
-      if (!produced) return [store.putBack(rows.map(({ id }) => id))];
+      if (!produced) return [store.putBack(idsOf(rows))];
+      const contents = replyContents(deps, placeOf(last), `${text.trim()}\n\n${CUT_OFF}`.trim());
       const message = JSON.parse(last.message) as InboundMessage;
-      const place = placeOf(last);
-      return [
-        delivery.dropProgress(last.id),
-        ...delivery.add({
-          place,
-          chatId: last.chat_id,
-          inbox: last.id,
-          purpose: "reply",
-          target: { ...targetOf(message, last.received_at), replaces: true },
-          contents: replyContents(deps, place, `${text.trim()}\n\n${CUT_OFF}`.trim()),
-        }),
-        store.settle(
-          rows.map(({ id }) => id),
-          "done",
-          clock.now(),
-          "The turn was cut off by a crash.",
-        ),
-      ];
+      return settle(rows, message, contents, "The turn was cut off by a crash.");
     },
   };
 }
