@@ -29,6 +29,7 @@ const UNBUNDLED = ["baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
  * Importing a built-in as an ES module reads all its exports, which loads what lies behind lazy ones: for `node:http`
  * that is the whole of undici, a quarter of the start. This takes the plain ones from the module itself.
  */
+const LIGHT = new Set(["node:async_hooks"]);
 const plainBuiltins = {
   name: "plain-builtins",
   resolveId: (id, _importer, { kind }) =>
@@ -38,7 +39,8 @@ const plainBuiltins = {
     const name = id.slice(1);
     const descriptors = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)));
     const plain = descriptors.filter(
-      ([key, { get }]) => get === undefined && /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default",
+      ([key, { get }]) =>
+        (get === undefined || LIGHT.has(name)) && /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default",
     );
     const exports = plain.map(([key]) => `export const ${key} = /* @__PURE__ */ (() => builtin.${key})();`);
     return {
