@@ -75,7 +75,11 @@ await until(
   console.error(error.message);
   const states = `SELECT channel, 'in' AS way, state, count(*) AS n, NULL AS reason FROM channel_inbox GROUP BY 1, 3
     UNION ALL SELECT channel, 'out', state, count(*), max(reason) FROM channel_outbox GROUP BY 1, 3`;
-  console.error(rowsOf(gateway, states).map((row) => JSON.stringify(row)).join("\n"));
+  console.error(
+    rowsOf(gateway, states)
+      .map((row) => JSON.stringify(row))
+      .join("\n"),
+  );
 });
 const taken = drivers.flatMap((driver) =>
   Array.from({ length: CHATS }, (_, chat) => driver.taken(chat).filter((text) => text.includes("m-"))),

@@ -127,5 +127,5 @@ describe("kill -9 at every step of intake and delivery, on every channel, with f
     } finally {
       await gateway[Symbol.asyncDispose]();
     }
-  }, 400_000);
+  }, 600_000);
 });
