@@ -114,8 +114,8 @@ export function createEvents(deps: EventsDeps) {
   const isOpening = ({ type }: Dispatch) => type === "READY" || type === "RESUMED";
 
   const drain = async (): Promise<void> => {
-    // What the last connection did not come to is older than all that this one brings.
-    if (!begun) await catchUp(PAUSES_MS);
+    // What the last connection did not come to is older than all that this one brings; a new session asks by itself.
+    if (!begun && !(queue[0] && isOpening(queue[0]))) await catchUp(PAUSES_MS);
     begun = true;
     for (;;) {
       const first = queue[0];
