@@ -58,7 +58,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
     const patient = timeout > 0;
     timeout = POLL_SECONDS;
     const messages: InboundMessage[] = [];
-    for (const update of updates) {
+    for (const update of updates.toSorted((a, b) => a.update_id - b.update_id)) {
       const parsed = parseUpdate(update, bot);
       if (parsed.kind === "message") messages.push(numberedBy(own, parsed.message));
       if (parsed.kind === "moved") {
