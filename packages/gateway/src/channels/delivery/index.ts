@@ -21,6 +21,8 @@ export interface DeliveryDeps {
   step(label: ChannelStep): void;
 }
 
+/** Also for a provider that asks for no pause at all. */
+const RETRY_LEAST_MS = 250;
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 /** What could not be sent in this time is of no use any more. */
@@ -87,7 +89,7 @@ export function createDelivery(deps: DeliveryDeps) {
         const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(row.attempts, 20));
         // Spread, so that many chats do not come back in the same moment.
         const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
-        return record(store.again(row.id, now + Math.max(0, pause), outcome.reason));
+        return record(store.again(row.id, now + Math.max(RETRY_LEAST_MS, pause), outcome.reason));
       }
       default:
         return outcome satisfies never;
