@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { GatewayError } from "@agent-gateway/contract";
+import { repairCipher } from "./cipher-library.ts";
 
 /** The library, loaded when the first account needs it. */
 export type Library = typeof import("baileys");
@@ -25,6 +26,7 @@ async function load(): Promise<Library> {
   try {
     const library = await import("baileys");
     keepKeysOffConsole();
+    repairCipher();
     return library;
   } catch (cause) {
     loaded = undefined;
