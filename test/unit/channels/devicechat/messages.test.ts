@@ -253,6 +253,7 @@ test("a connection that breaks after the message was written leaves it unknown; 
   expect(await rig.send(ALICE, "two")).toEqual({
     status: "retry",
     reason: "The linked device is not connected.",
+    afterMs: expect.any(Number),
   });
 });
 

@@ -2,6 +2,7 @@ import type {
   BinaryNode,
   proto,
   SignalDataSet,
+  SignalKeyStore,
   SignalKeyStoreWithTransaction,
   SocketConfig,
   WAMessage,
@@ -9,19 +10,24 @@ import type {
 } from "baileys";
 import type { Clock } from "../../lib/clock.ts";
 import type { InboundMessage } from "../types.ts";
-import { boundedMap } from "./bounded.ts";
+import type { BoundedMap } from "./bounded.ts";
+import { keepCipherState } from "./cipher-state.ts";
 import { SPOOL } from "./credentials.ts";
 import { bareJid } from "./jid.ts";
 import type { Library } from "./library.ts";
 import { parseMessage } from "./parse.ts";
 import { serializeTransactions } from "./transactions.ts";
 
-/** Ids of messages that were stored a moment ago, and need not be offered again. */
-const RECENT = 1_000;
+/** A message without content, as the cipher gives it: one byte of padding. */
+const EMPTY = Uint8Array.of(1);
 
 export interface InboundDeps {
   library: Library;
   clock: Clock;
+  /** Where the library's keys are kept. */
+  store: Pick<SignalKeyStore, "set">;
+  /** Event ids of messages that were stored a moment ago, by this connection or one before it. */
+  taken: BoundedMap<true>;
   /** Own JIDs; the alias is known once the connection is open. */
   me(): { id?: string | undefined; lid?: string | undefined };
   /** Messages that were sent before this (Unix ms) are history. */
@@ -43,9 +49,8 @@ const spool = (entries: Record<string, InboundMessage | null>) =>
  * then does the library go on. After a crash in between, the provider delivers it again or it is found among the keys.
  */
 export function createInbound(deps: InboundDeps) {
-  const { library } = deps;
+  const { library, taken } = deps;
   const stanzas = new WeakMap<Uint8Array, BinaryNode>();
-  const taken = boundedMap<true>(RECENT, () => deps.clock.now());
   const running = new Set<Promise<unknown>>();
 
   /** The message in the gateway's words; undefined for what is none, or is known. */
@@ -92,6 +97,15 @@ export function createInbound(deps: InboundDeps) {
     return read({ ...fullMessage, message: content });
   };
 
+  /** The provider delivers a message again when its confirmation was lost. */
+  const isTaken = (ciphertext: Uint8Array): boolean => {
+    const stanza = stanzas.get(ciphertext);
+    const { id, lid } = deps.me();
+    if (!stanza || id === undefined) return false;
+    const { key } = library.decodeMessageNode(stanza, id, lid ?? "").fullMessage;
+    return taken.has(`${key.remoteJid}/${key.id}`);
+  };
+
   const decipher = async (
     keys: SignalKeyStoreWithTransaction,
     name: string,
@@ -99,12 +113,19 @@ export function createInbound(deps: InboundDeps) {
     task: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> => {
     let message: InboundMessage | undefined;
-    const plain = await keys.transaction(async () => {
-      const text = await task();
-      message = await readDeciphered(ciphertext, text);
-      if (message) await keys.set(spool({ [message.eventId]: message }));
-      return text;
-    }, name);
+    let plain: Uint8Array;
+    try {
+      plain = await keys.transaction(async () => {
+        const text = await task();
+        message = await readDeciphered(ciphertext, text);
+        if (message) await keys.set(spool({ [message.eventId]: message }));
+        return text;
+      }, name);
+    } catch (error) {
+      // Its key is used up, and the sender need not send it anew: the library shall confirm it.
+      if (isTaken(ciphertext)) return EMPTY;
+      throw error;
+    }
     if (message) {
       await offer([message]);
       // Should this not be written, the inbox will know the message.
@@ -117,6 +138,8 @@ export function createInbound(deps: InboundDeps) {
     /** Follows the socket's stanzas, and whatever comes by another way: messages without cipher, ones sent again. */
     attach(sock: Pick<WASocket, "ws" | "ev">): void {
       sock.ws.prependListener("CB:message", (stanza: BinaryNode) => {
+        // The library lets messages that come in now overtake those that waited at the provider.
+        delete stanza.attrs.offline;
         if (!Array.isArray(stanza.content)) return;
         for (const { tag, content } of stanza.content) {
           if (tag === "enc" && content instanceof Uint8Array) stanzas.set(content, stanza);
@@ -134,13 +157,26 @@ export function createInbound(deps: InboundDeps) {
       // The library hands over keys that have transactions.
       const keys = auth.keys as SignalKeyStoreWithTransaction;
       serializeTransactions(keys, deps.clock);
+      const cipher = keepCipherState(keys, deps.store);
       const inner = library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(auth, logger, pnToLid);
+      const addressOf = (jid: string) => inner.jidToSignalProtocolAddress(jid);
       return {
         ...inner,
         decryptMessage: (options) =>
-          decipher(keys, options.jid, options.ciphertext, () => inner.decryptMessage(options)),
+          decipher(keys, options.jid, options.ciphertext, () =>
+            cipher.use(addressOf(options.jid), () => inner.decryptMessage(options)),
+          ),
         decryptGroupMessage: (options) =>
           decipher(keys, options.group, options.msg, () => inner.decryptGroupMessage(options)),
+        encryptMessage: (options) =>
+          cipher.encipher(options.jid, addressOf(options.jid), () => inner.encryptMessage(options)),
+        encryptGroupMessage: (options) =>
+          cipher.encipher(options.group, options.group, () => inner.encryptGroupMessage(options)),
+        injectE2ESession: (options) =>
+          keys.transaction(
+            () => cipher.use(addressOf(options.jid), () => inner.injectE2ESession(options)),
+            options.jid,
+          ),
       };
     }) satisfies SocketConfig["makeSignalRepository"],
 

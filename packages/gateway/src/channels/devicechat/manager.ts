@@ -7,7 +7,7 @@ import type { Credentials, OpenCredentials } from "./credentials.ts";
 import type { Ending } from "./disconnect.ts";
 import { type Library, loadLibrary } from "./library.ts";
 import { LINK_WINDOW_MS, type LinkMethod, type LinkState } from "./link-state.ts";
-import { type DeviceSocket, openSocket } from "./socket.ts";
+import { createDeviceMemory, type DeviceSocket, openSocket } from "./socket.ts";
 
 /** How long a caller waits for a pairing code. */
 const CODE_MS = 30_000;
@@ -30,6 +30,7 @@ const dataUrl = (text: string) =>
 
 /** Links one account to its phone, and keeps to one connection at a time. */
 export function createManager({ credentials, state, url, clock, log, onMessage }: ManagerDeps) {
+  const memory = createDeviceMemory(clock);
   let live: DeviceSocket | undefined;
   let running: Promise<unknown> = Promise.resolve();
   /** Set while somebody ends the link. */
@@ -66,6 +67,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
       },
       clock,
       log,
+      memory,
       since: () => since,
       ...(method?.by === "code" && { qrTimeout: LINK_WINDOW_MS }),
       onQr(text) {
@@ -110,6 +112,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
     try {
       const left = opened.spooled();
       if (left.length > 0) await connection.receive(left);
+      for (const { eventId } of left) memory.taken.set(eventId, true);
       await opened.settle(left.map(({ eventId }) => eventId));
       return await runSocket(library, opened, method, connection);
     } finally {

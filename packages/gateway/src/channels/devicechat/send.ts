@@ -7,6 +7,10 @@ import type { DeviceSocket } from "./socket.ts";
 
 /** Ends a little before the 60 s that delivery grants an attempt. */
 const ATTEMPT_MS = 55_000;
+/** The provider confirms what it took within a second or so; a chat is not held up for longer. */
+const ANSWER_MS = 20_000;
+/** So soon an attempt that found no connection is made again: the next one may be there in a moment. */
+const RECONNECTED_MS = 2_000;
 const NOT_CONNECTED = "The linked device is not connected.";
 const UNCERTAIN = "WhatsApp did not confirm the message, so it may have taken it or not.";
 
@@ -76,6 +80,12 @@ function answered({ tag, attrs }: BinaryNode, messageId: string): SendOutcome {
   };
 }
 
+const notConnected = (): SendOutcome => ({
+  status: "retry",
+  reason: NOT_CONNECTED,
+  afterMs: RECONNECTED_MS,
+});
+
 /** One attempt over an open connection; without one it is `retry`. */
 export async function send(
   socket: DeviceSocket | undefined,
@@ -83,7 +93,7 @@ export async function send(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<SendOutcome> {
-  if (!socket?.isOpen) return { status: "retry", reason: NOT_CONNECTED };
+  if (!socket?.isOpen) return notConnected();
   const { sock, library } = socket;
   const jid = outgoing.target.chatId;
   const messageId = messageIdOf(outgoing.key);
@@ -93,6 +103,7 @@ export async function send(
   const { promise: ended, resolve: end } = Promise.withResolvers<"ended">();
   const { promise: answer, resolve: take } = Promise.withResolvers<BinaryNode>();
   const onEnd = () => end("ended");
+  let stopWaiting = () => {};
   limit.signal.addEventListener("abort", onEnd, { once: true });
   // The library resolves when the message is written, not when the provider has it.
   sock.ws.on(`TAG:${messageId}`, take);
@@ -116,18 +127,19 @@ export async function send(
     const written = await Promise.race([relaying, ended]);
     if (written === "ended") {
       gate.close();
-      return gate.passed
-        ? { status: "unknown", reason: UNCERTAIN }
-        : { status: "retry", reason: socket.isOpen ? "Sending took too long." : NOT_CONNECTED };
+      if (gate.passed) return { status: "unknown", reason: UNCERTAIN };
+      return socket.isOpen ? { status: "retry", reason: "Sending took too long." } : notConnected();
     }
+    stopWaiting = clock.after(ANSWER_MS, onEnd);
     const said = await Promise.race([answer, ended]);
     return said === "ended" ? { status: "unknown", reason: UNCERTAIN } : answered(said, messageId);
   } catch (error) {
     if (!gate.passed) return notWritten(error);
     // The library refuses to write to a line that is down; any other failure comes after it wrote.
     const refused = (error as Failure).output?.statusCode === 428;
-    return refused ? { status: "retry", reason: NOT_CONNECTED } : { status: "unknown", reason: UNCERTAIN };
+    return refused ? notConnected() : { status: "unknown", reason: UNCERTAIN };
   } finally {
+    stopWaiting();
     sock.ws.off(`TAG:${messageId}`, take);
     limit.signal.removeEventListener("abort", onEnd);
     limit.end();

@@ -2,7 +2,7 @@ import type { GroupMetadata, proto, WASocket } from "baileys";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Connection } from "../types.ts";
-import { boundedMap } from "./bounded.ts";
+import { type BoundedMap, boundedMap } from "./bounded.ts";
 import type { OpenCredentials } from "./credentials.ts";
 import { type Ending, endingOf } from "./disconnect.ts";
 import { createInbound } from "./inbound.ts";
@@ -15,9 +15,23 @@ const QUERY_MS = 20_000;
 /** A server that does not answer the end of a connection is not waited for. */
 const CLOSING_MS = 1_000;
 const GROUP_TTL_MS = 5 * 60_000;
-/** Messages that a phone may ask for again because it could not decipher them. */
-const KEPT_SENT = 500;
 const KEPT_GROUPS = 200;
+
+/** Messages of a moment ago, of this connection and those before it. */
+export interface DeviceMemory {
+  /** By id, for phones that ask for one again because they could not decipher it. */
+  sent: BoundedMap<proto.IMessage>;
+  /** Event ids of messages that came in and are stored. */
+  taken: BoundedMap<true>;
+}
+
+const KEPT_SENT = 500;
+const KEPT_TAKEN = 1_000;
+
+export const createDeviceMemory = (clock: Clock): DeviceMemory => ({
+  sent: boundedMap(KEPT_SENT, () => clock.now()),
+  taken: boundedMap(KEPT_TAKEN, () => clock.now()),
+});
 
 export interface SocketDeps {
   library: Library;
@@ -27,6 +41,8 @@ export interface SocketDeps {
   connection: Pick<Connection, "alive" | "receive">;
   clock: Clock;
   log: Logger;
+  /** What outlives a connection. */
+  memory: DeviceMemory;
   /** Messages that were sent before this (Unix ms) are history. */
   since(): number;
   /** The text of a QR code to scan; comes again when the code changes. */
@@ -68,10 +84,10 @@ const isNoise = (jid: string) => jid.endsWith("@broadcast") || jid.endsWith("@ne
 
 export function openSocket(deps: SocketDeps): DeviceSocket {
   const { library, credentials, connection, clock } = deps;
+  const { sent, taken } = deps.memory;
   const { creds } = credentials.state;
   const over = new AbortController();
   const { promise: ended, resolve } = Promise.withResolvers<Ending>();
-  const sent = boundedMap<proto.IMessage>(KEPT_SENT, () => clock.now());
   const groups = boundedMap<GroupMetadata>(KEPT_GROUPS, () => clock.now(), GROUP_TTL_MS);
   let open = false;
   /** A QR code waits for a phone: the library's pings watch over the connection. */
@@ -95,6 +111,8 @@ export function openSocket(deps: SocketDeps): DeviceSocket {
   const inbound = createInbound({
     library,
     clock,
+    store: credentials.state.keys,
+    taken,
     me: () => creds.me ?? {},
     since: deps.since,
     numberOf: (lid) => sock.signalRepository.lidMapping.getPNForLID(lid),
