@@ -129,6 +129,39 @@ test("messages that cross each other keep the cipher in step, from the first one
   expect(phone.stanzas.filter(({ tag, attrs }) => tag === "receipt" && attrs.type === "retry")).toEqual([]);
 });
 
+test.each([
+  ["a direct message", {}],
+  ["a group message", { group: GROUP }],
+])("%s that the device cannot read is asked for again", async (_what, options) => {
+  rig = await linkedRig();
+  phone.group(GROUP, [SELF, ALICE]);
+  await phone.inbound(ALICE, { conversation: "first" }, options);
+  await taken(1);
+  await phone.inbound(ALICE, { conversation: "second" }, { ...options, garbled: true });
+  await taken(2);
+  await phone.inbound(ALICE, { conversation: "third" }, options);
+  await taken(3);
+  expect(rig.received.map(({ text }) => text)).toEqual(["first", "second", "third"]);
+  await confirmed();
+});
+
+test("a message that the recipient cannot read is sent again, on a later connection too", async () => {
+  rig = await linkedRig();
+  await phone.inbound(ALICE, { conversation: "hello" });
+  await taken(1);
+  expect(await rig.send(ALICE, "one")).toMatchObject({ status: "sent" });
+  await phone.forget(ALICE);
+  phone.failNext("cut");
+  expect(await rig.send(ALICE, "two")).toMatchObject({ status: "unknown" });
+  await until(() => rig.errors.length > 0, "the end of the connection");
+  expect(phone.sent.map(({ message }) => message.extendedTextMessage?.text)).toEqual(["one"]);
+  void rig.connect();
+  await until(() => phone.sent.length > 1, "the message");
+  expect(phone.sent.map(({ message }) => message.extendedTextMessage?.text)).toEqual(["one", "two"]);
+  expect(await rig.send(ALICE, "three")).toMatchObject({ status: "sent" });
+  expect(phone.sent.at(-1)!.message.extendedTextMessage?.text).toBe("three");
+});
+
 test("messages that came while the device was away are taken in order after the reconnect", async () => {
   rig = await linkedRig();
   await phone.inbound(ALICE, { conversation: "first" });
