@@ -38,6 +38,8 @@ interface Lane {
   wake: AbortController;
   /** The newest text of the progress message of a turn, not shown yet. */
   edit: { inbox: number; text: string } | undefined;
+  /** Attempts at the row in front that came to nothing and left it to us when to make the next one. */
+  failures: number;
 }
 
 /** Sends what lies in the outbox: per chat in order, each row at most once when its outcome is uncertain. */
@@ -63,8 +65,12 @@ export function createDelivery(deps: DeliveryDeps) {
     }
   };
 
-  const settle = async (row: OutboxRow, outcome: SendOutcome): Promise<void> => {
+  const settle = async (row: OutboxRow, outcome: SendOutcome, lane?: Lane): Promise<void> => {
     const now = clock.now();
+    const failures = lane?.failures ?? 0;
+    // An attempt whose pause was asked for says nothing on how long the next one should be.
+    if (lane)
+      lane.failures = outcome.status === "retry" ? failures + Number(outcome.afterMs === undefined) : 0;
     const target = JSON.parse(row.target) as StoredTarget;
     switch (outcome.status) {
       case "sent":
@@ -86,7 +92,7 @@ export function createDelivery(deps: DeliveryDeps) {
         return record(store.again(row.id, now, outcome.reason, { ...content, plain: true }));
       }
       case "retry": {
-        const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(row.attempts, 20));
+        const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 20));
         // Spread, so that many chats do not come back in the same moment.
         const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
         return record(store.again(row.id, now + Math.max(RETRY_LEAST_MS, pause), outcome.reason));
@@ -105,7 +111,7 @@ export function createDelivery(deps: DeliveryDeps) {
     await adapter.edit(target, row.provider_id, text).catch(() => {});
   };
 
-  const sendOne = async (row: OutboxRow, adapter: ChannelAdapter): Promise<void> => {
+  const sendOne = async (row: OutboxRow, adapter: ChannelAdapter, lane: Lane): Promise<void> => {
     const place = placeOf(row);
     step("before-sending-row");
     const [marked] = await db.write(store.sending(row.id, clock.now()));
@@ -114,7 +120,7 @@ export function createDelivery(deps: DeliveryDeps) {
     const outcome = await attempt({ store, clock, log }, adapter, row);
     step("after-provider-answer");
     deps.onOutcome(place, outcome);
-    await settle(row, outcome);
+    await settle(row, outcome, lane);
     step("after-outcome-row");
   };
 
@@ -135,7 +141,7 @@ export function createDelivery(deps: DeliveryDeps) {
           await record(store.settle(row.id, "failed", now, { reason }));
         } else if (wait > 0) {
           await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
-        } else await sendOne(row, adapter!);
+        } else await sendOne(row, adapter!, lane);
       } catch (error) {
         log.error({ err: error, row: row.id }, "a message could not be sent yet");
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
@@ -152,7 +158,7 @@ export function createDelivery(deps: DeliveryDeps) {
       known.wake.abort();
       return;
     }
-    const lane: Lane = { place, chatId, wake: new AbortController(), edit };
+    const lane: Lane = { place, chatId, wake: new AbortController(), edit, failures: 0 };
     lanes.set(key, lane);
     const running = run(key, lane);
     runs.add(running);
