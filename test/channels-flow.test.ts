@@ -170,3 +170,28 @@ describe("a channel without a token to answer with", () => {
     expect(rig.slack.texts()).toEqual(["late"]);
   });
 });
+
+describe("an access file that is not there yet", () => {
+  it("begins with what the agent's entry says, and counts alone from then on [CH-FLOW-10]", async () => {
+    await using rig = await startTeamchatRig(
+      {},
+      {
+        agent: {
+          botchat: { dmPolicy: "pairing", dmAllowlist: [42], groupPolicy: "open", requireMention: false },
+        },
+      },
+    );
+    const botchat = "/api/v1/agents/assistant/botchat";
+    expect((await rig.gateway.json("GET", `${botchat}/allowlist`)).body).toEqual({ allowFrom: ["42"] });
+    const changed = await rig.gateway.json("PATCH", `${botchat}/policy`, { body: { requireMention: true } });
+    expect(changed.body).toEqual({
+      ok: true,
+      dmPolicy: "allowlist",
+      pairing: true,
+      groupPolicy: "open",
+      requireMention: true,
+    });
+    await rig.gateway.json("DELETE", `${botchat}/allow/42`);
+    expect((await rig.gateway.json("GET", `${botchat}/allowlist`)).body).toEqual({ allowFrom: [] });
+  });
+});

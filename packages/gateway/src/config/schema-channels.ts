@@ -55,7 +55,17 @@ const deviceAccount = z.looseObject({
   ...manners,
 });
 
-/** The channels' blocks of an agent's entry. Access of `botchat` and `guildchat` is kept in the workspace instead. */
+/** What the access file of `botchat` and `guildchat` begins with; once there is one, it alone counts. */
+const first = {
+  dmPolicy: policy.optional().describe("First policy of direct messages, for `access.json`."),
+  dmAllowlist: ids.default([]).describe("First users of its `allowFrom`."),
+  pairing: z.boolean().optional().describe("Its first `pairing`."),
+  groupPolicy: policy.optional().describe("First policy of groups or servers."),
+  groupAllowlist: ids.default([]).describe("First groups or servers of its list."),
+  requireMention: z.boolean().optional().describe("Its first `requireMention`."),
+};
+
+/** The channels' blocks of an agent's entry. */
 export const channelBlocks = {
   botchat: z
     .looseObject({
@@ -66,6 +76,7 @@ export const channelBlocks = {
         .enum(["polling", "webhook"])
         .default("polling")
         .describe("`webhook` needs `gateway.publicUrl` and `webhookSecret`."),
+      ...first,
       webhookSecret: token("Secret that the provider repeats in each webhook."),
     })
     .optional()
@@ -76,6 +87,7 @@ export const channelBlocks = {
       botToken: token("The bot's token, usually a variable."),
       apiBaseUrl: base("the REST API"),
       gatewayUrl: base("the socket"),
+      ...first,
     })
     .optional()
     .describe("Discord."),

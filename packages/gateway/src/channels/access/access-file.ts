@@ -6,7 +6,14 @@ import { sweepTemporary, writeFileAtomic } from "../../lib/atomic-file.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createMutex } from "../../lib/mutex.ts";
-import { type AccessState, freshRaw, migrateRaw, type Raw, readState } from "./access-state.ts";
+import {
+  type AccessState,
+  type FirstPolicy,
+  freshRaw,
+  migrateRaw,
+  type Raw,
+  readState,
+} from "./access-state.ts";
 import type { FileChannel } from "./policy.ts";
 
 /** The access file of one agent's channel. Read anew whenever somebody has changed it. */
@@ -55,7 +62,7 @@ const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 
 export function createAccessFile(
   path: string,
   channel: FileChannel,
-  { clock, log }: { clock: Clock; log: Logger },
+  { clock, log, first }: { clock: Clock; log: Logger; first: () => FirstPolicy | undefined },
 ): AccessFile {
   const locked = createMutex();
   let seen: Seen | undefined;
@@ -73,7 +80,7 @@ export function createAccessFile(
       return { signature, settled, text, state: raw && readState(raw, channel) };
     } catch (error) {
       if (isMissing(error)) {
-        const state = readState(freshRaw(channel), channel);
+        const state = readState(freshRaw(channel, first()), channel);
         return { signature: "missing", settled: false, text: undefined, state };
       }
       return { signature: "unreadable", settled: false, text: undefined, state: undefined };
@@ -99,7 +106,7 @@ export function createAccessFile(
         if (!state) {
           throw new GatewayError("CONFLICT", "The channel's access file is broken; mend it by hand first.");
         }
-        const raw = (text !== undefined && parse(text)) || freshRaw(channel);
+        const raw = (text !== undefined && parse(text)) || freshRaw(channel, first());
         const before = stringifyLike(raw, text ?? STYLE);
         migrateRaw(raw);
         const result = await edit(raw, state);

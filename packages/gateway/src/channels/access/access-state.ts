@@ -116,16 +116,30 @@ export function removeId(raw: Raw, key: string, removed: string): void {
   }
 }
 
+/** What the agent's entry may say of a channel before there is an access file. */
+export interface FirstPolicy {
+  dmPolicy?: string | undefined;
+  dmAllowlist?: readonly string[];
+  pairing?: boolean | undefined;
+  groupPolicy?: string | undefined;
+  groupAllowlist?: readonly string[];
+  requireMention?: boolean | undefined;
+}
+
 /** What a new file says. */
-export const freshRaw = (channel: FileChannel): Raw => ({
-  dmPolicy: "allowlist",
-  pairing: true,
-  allowFrom: [],
-  groupPolicy: "allowlist",
-  [groupsKey(channel)]: [],
-  requireMention: true,
-  pending: {},
-});
+export function freshRaw(channel: FileChannel, first: FirstPolicy = {}): Raw {
+  const raw: Raw = {
+    dmPolicy: first.dmPolicy ?? "allowlist",
+    pairing: first.pairing ?? true,
+    allowFrom: [...(first.dmAllowlist ?? [])],
+    groupPolicy: first.groupPolicy ?? "allowlist",
+    [groupsKey(channel)]: [...(first.groupAllowlist ?? [])],
+    requireMention: first.requireMention ?? true,
+    pending: {},
+  };
+  migrateRaw(raw);
+  return raw;
+}
 
 /** Replaces the older spelling of the policies. */
 export function migrateRaw(raw: Raw): void {

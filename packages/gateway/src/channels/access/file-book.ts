@@ -46,16 +46,19 @@ const ignored = (error: NodeJS.ErrnoException) => {
 export function createFileBook(deps: { clock: Clock; log: Logger }) {
   const { clock } = deps;
   const files = new Map<string, AccessFile>();
+  /** The entries that the files' agents were last seen with. */
+  const agents = new Map<string, AgentConfig>();
   const folderOf = (agent: AgentConfig, channel: FileChannel) => join(agent.workspace, `.${channel}-state`);
   const handshakesOf = (agent: AgentConfig, channel: FileChannel) =>
     join(folderOf(agent, channel), "approved");
 
   function fileOf(agent: AgentConfig, channel: FileChannel): AccessFile {
     const path = join(folderOf(agent, channel), "access.json");
+    agents.set(path, agent);
     const known = files.get(path);
     if (known) return known;
     const log = deps.log.child({ agent: agent.id });
-    const made = createAccessFile(path, channel, { clock, log });
+    const made = createAccessFile(path, channel, { clock, log, first: () => agents.get(path)?.[channel] });
     files.set(path, made);
     return made;
   }
