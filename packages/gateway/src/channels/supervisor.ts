@@ -30,6 +30,8 @@ const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 60_000;
 /** A connection that was alive so long was a good one: the next failure starts with the shortest pause. */
 const GOOD_AFTER_MS = 10_000;
+/** Failures that count after a connection that was alive for a moment: a pause of up to 8 s. */
+const MOST_AFTER_LIFE = 4;
 const DEFAULT_ALIVE_MS = 90_000;
 /** An adapter that does not let go of its connection in this time is given up with a loud line in the log. */
 const ENDING_MS = 30_000;
@@ -101,8 +103,10 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       if (state.attempts++ > 0) deps.onReconnect();
       await once();
       if (stopped.signal.aborted) return;
-      const good = state.lastAliveAt !== null && state.lastAliveAt - begun > GOOD_AFTER_MS;
-      failures = good ? 1 : failures + 1;
+      const alive = state.lastAliveAt !== null && state.lastAliveAt >= begun;
+      const good = alive && clock.now() - begun > GOOD_AFTER_MS;
+      // One that came to life shows that there is somebody: it is not left for as long as one that never did.
+      failures = good ? 1 : Math.min(failures + 1, alive ? MOST_AFTER_LIFE : Number.POSITIVE_INFINITY);
       const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 10));
       log.warn({ why: state.lastError, failures }, "the connection ended; connecting anew");
       await sleep(clock, backoff * (0.5 + Math.random() / 2), stopped.signal);
