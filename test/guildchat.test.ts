@@ -262,6 +262,10 @@ describe("Discord", () => {
       "uncertain",
       "next",
     ]);
+    await until(
+      () => rig.rows("SELECT 1 FROM channel_outbox WHERE settled_at IS NULL").length === 0,
+      "every outcome to be stored",
+    );
     expect(rig.rows("SELECT state, attempts FROM channel_outbox ORDER BY id")).toEqual([
       { state: "sent", attempts: 3 },
       { state: "unknown", attempts: 1 },
