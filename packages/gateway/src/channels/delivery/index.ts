@@ -24,7 +24,7 @@ export interface DeliveryDeps {
 /** Also for a provider that asks for no pause at all. */
 const RETRY_LEAST_MS = 250;
 const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 60_000;
+const RETRY_MAX_MS = 30_000;
 /** What could not be sent in this time is of no use any more. */
 const EXPIRES_MS = 24 * 3_600_000;
 const STORE_RETRY_MS = 1_000;
