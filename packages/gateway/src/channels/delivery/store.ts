@@ -85,7 +85,8 @@ export function createOutboxStore(db: Database) {
     },
     queued({ agentId, channel, account }: ChannelPlace): number {
       return db.all<{ n: number }>(
-        `SELECT count(*) AS n FROM channel_outbox WHERE agent_id = ? AND channel = ? AND account = ? AND ${OPEN}`,
+        `SELECT count(*) AS n FROM channel_outbox INDEXED BY channel_outbox_open
+         WHERE agent_id = ? AND channel = ? AND account = ? AND ${OPEN}`,
         [agentId, channel, account],
       )[0]!.n;
     },

@@ -61,7 +61,8 @@ export function createInboxStore(db: Database) {
     /** Open messages of a place, for health. */
     queued({ agentId, channel, account }: ChannelPlace): number {
       return db.all<{ n: number }>(
-        `SELECT count(*) AS n FROM channel_inbox WHERE agent_id = ? AND channel = ? AND account = ? AND ${OPEN}`,
+        `SELECT count(*) AS n FROM channel_inbox INDEXED BY channel_inbox_open
+         WHERE agent_id = ? AND channel = ? AND account = ? AND ${OPEN}`,
         [agentId, channel, account],
       )[0]!.n;
     },
