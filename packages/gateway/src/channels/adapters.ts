@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { AgentConfig } from "../config/index.ts";
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { WEBHOOK_PROOF_MS } from "./health.ts";
 import { connectionKey, placeKey, placesOf } from "./place.ts";
+import type { Positions } from "./positions.ts";
 import { type ConnectionState, supervise } from "./supervisor.ts";
 import type {
   AdapterContext,
@@ -17,7 +17,7 @@ import type {
 } from "./types.ts";
 
 export interface AdaptersDeps {
-  db: Database;
+  positions: Positions;
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
@@ -45,26 +45,13 @@ interface Slot {
 
 /** The adapters of all agents: made, supervised and replaced as the configuration says. */
 export function createAdapters(deps: AdaptersDeps) {
-  const { db, clock, log } = deps;
+  const { positions, clock, log } = deps;
   const slots = new Map<string, Slot>();
   const oneByOne = createMutex();
   let closed = false;
 
   const stateDir = (agent: AgentConfig, { channel, account }: ChannelPlace) =>
     join(agent.workspace, `.${channel}-state`, ...(account === "" || account === "default" ? [] : [account]));
-
-  const position = ({ agentId, channel, account }: ChannelPlace) =>
-    db.all<{ value: string }>(
-      "SELECT value FROM channel_positions WHERE agent_id = ? AND channel = ? AND account = ?",
-      [agentId, channel, account],
-    )[0]?.value;
-  const savePosition = async ({ agentId, channel, account }: ChannelPlace, value: string) => {
-    await db.write({
-      sql: `INSERT INTO channel_positions (agent_id, channel, account, value) VALUES (?, ?, ?, ?)
-            ON CONFLICT (agent_id, channel, account) DO UPDATE SET value = excluded.value`,
-      params: [agentId, channel, account, value],
-    });
-  };
 
   const open = async (agent: AgentConfig, place: ChannelPlace): Promise<Slot> => {
     const own = log.child({
@@ -108,11 +95,11 @@ export function createAdapters(deps: AdaptersDeps) {
             log: own,
             state,
             receive: (messages) => deps.receive(place, messages),
-            position: () => position(place),
-            savePosition: (value) => savePosition(place, value),
+            position: () => positions.get(place),
+            savePosition: (value) => positions.save(place, value),
             onReconnect: () => deps.onReconnect(place),
           })
-        : restoreProof(state, Number(position(place) ?? 0));
+        : restoreProof(state, Number(positions.get(place) ?? 0));
       slot.close = async () => {
         slot.adapter = undefined;
         await end();

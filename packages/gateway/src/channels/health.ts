@@ -3,6 +3,7 @@ import type { AgentConfig } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deviceAccounts, isConfigured, isEnabled, placeKey } from "./place.ts";
+import type { Positions } from "./positions.ts";
 import type { ConnectionState } from "./supervisor.ts";
 import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from "./types.ts";
 
@@ -20,7 +21,7 @@ export interface HealthSources {
 }
 
 /** What each channel last proved. */
-export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
+export function createHealth({ db, clock, positions }: { db: Database; clock: Clock; positions: Positions }) {
   const inbound = new Map<string, number>();
   const outbound = new Map<string, { at: number | null; error: string | null }>();
   const saved = new Map<string, number>();
@@ -94,11 +95,7 @@ export function createHealth({ db, clock }: { db: Database; clock: Clock }) {
       const key = placeKey(place);
       if (now - (saved.get(key) ?? 0) < SAVE_EVERY_MS) return;
       saved.set(key, now);
-      db.write({
-        sql: `INSERT INTO channel_positions (agent_id, channel, account, value) VALUES (?, ?, ?, ?)
-              ON CONFLICT (agent_id, channel, account) DO UPDATE SET value = excluded.value`,
-        params: [place.agentId, place.channel, place.account, String(now)],
-      }).catch(() => saved.delete(key));
+      positions.save(place, String(now)).catch(() => saved.delete(key));
     },
     /** Account over which the latest message of a chat came in. */
     lastInboundAccount(agentId: string, channel: ChannelName, chatId: string): string | undefined {

@@ -12,6 +12,7 @@ import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
 import { createIntake, type IntakeDeps } from "./intake/index.ts";
 import { loadChannel } from "./load.ts";
 import { deviceAccounts, placesOf } from "./place.ts";
+import { createPositions } from "./positions.ts";
 import { splitFor } from "./render/index.ts";
 import type { ChannelStep } from "./steps.ts";
 import { createTrace } from "./trace.ts";
@@ -80,7 +81,8 @@ export function createChannels(deps: ChannelsDeps) {
   const log = deps.log;
   const agent = (id: string) => deps.agents().find((entry) => entry.id === id);
   const adapter: Adapters["get"] = (place) => adapters.get(place);
-  const health = createHealth({ db, clock });
+  const positions = createPositions(db);
+  const health = createHealth({ db, clock, positions });
   const inboundMedia = createInboundMedia({ media: deps.media, clock, log });
   const delivery = createDelivery({
     db,
@@ -109,7 +111,7 @@ export function createChannels(deps: ChannelsDeps) {
   });
   const handshakes = createHandshakes({ db, clock, log, delivery, list: access.handshakes });
   const adapters = createAdapters({
-    db,
+    positions,
     clock,
     log,
     agents: deps.agents,
