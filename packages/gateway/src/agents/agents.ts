@@ -9,6 +9,7 @@ import {
   type Paths,
   writeDotenv,
 } from "../config/index.ts";
+import { isRecord } from "../lib/is-record.ts";
 import { applyChannelPatch, type ChannelPatch, channelPatches } from "./channel-patch.ts";
 import { type CreateAgent, checkRuntime, refuseVariables, type UpdateAgent } from "./input.ts";
 import { type AgentRecord, agentRecord, type ChannelView } from "./record.ts";
@@ -42,9 +43,6 @@ export interface Agents {
   /** Takes the agent out of the configuration; its folder stays on disk. */
   remove(agentId: string): Promise<void>;
 }
-
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The list of entries in the file's JSON; made when there is none. */
 function entriesOf(raw: Raw): unknown[] {

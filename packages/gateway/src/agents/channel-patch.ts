@@ -1,5 +1,6 @@
 import { type ErrorDetail, GatewayError } from "@agent-gateway/contract";
 import { hasVariable } from "../config/index.ts";
+import { isRecord } from "../lib/is-record.ts";
 import type { UpdateAgent } from "./input.ts";
 
 /** Channels that an update can change; `cloudchat` is configured in the file alone. */
@@ -38,8 +39,6 @@ const ACCOUNT = new Set([
 ]);
 const TEAM_PAIR = ["teamchat_bot_token", "teamchat_signing_secret"] as const;
 
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 

@@ -1,7 +1,8 @@
+import { isRecord } from "../lib/is-record.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { Variables } from "./dotenv.ts";
 import { interpolate, type Sources } from "./interpolate.ts";
-import { isRecord, type Raw } from "./parse.ts";
+import type { Raw } from "./parse.ts";
 import type { Env } from "./paths.ts";
 import { error, type Problem, schemaProblems, warning } from "./problems.ts";
 import { type GatewaySection, gatewaySection } from "./schema.ts";

@@ -1,10 +1,11 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { AGENT_ID } from "@agent-gateway/contract";
+import { isRecord } from "../lib/is-record.ts";
 import { isSecretName } from "../lib/secret-names.ts";
 import { interpolate } from "./interpolate.ts";
 import { unknownKeys } from "./introspect.ts";
 import { DEAD_KEY_HASH, type LoadInput, loadGateway } from "./load-gateway.ts";
-import { isRecord, type Raw } from "./parse.ts";
+import type { Raw } from "./parse.ts";
 import { expandHome } from "./paths.ts";
 import { error, type Problem, schemaProblems, warning } from "./problems.ts";
 import {

@@ -1,3 +1,4 @@
+import { isRecord } from "../lib/is-record.ts";
 import { type Problem, warning } from "./problems.ts";
 import { CONFIG_VERSION } from "./schema.ts";
 
@@ -27,9 +28,6 @@ const FLAT_ACCOUNT = [
   "sendReadReceipts",
   "reactionLevel",
 ] as const;
-
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Moves the older settings of `devicechat` into the list of accounts, whatever version the file says it has. */
 function listDeviceAccounts(raw: Raw): void {

@@ -1,9 +1,7 @@
+import { isRecord } from "../lib/is-record.ts";
 import { error, type Problem } from "./problems.ts";
 
 export type Raw = Record<string, unknown>;
-
-export const isRecord = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What JSON.parse says, with a line number and without the quoted piece of the file, which may hold a secret. */
 function syntaxProblem(message: string, text: string): string {

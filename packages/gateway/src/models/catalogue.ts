@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { isRecord } from "../lib/is-record.ts";
 import type { Logger } from "../lib/logger.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
@@ -178,8 +179,4 @@ function isChat(row: Record<string, unknown>): boolean {
     const known = kind.toLowerCase().replace(/_/g, "-");
     return CHAT_KIND.test(known) || !OTHER_KIND.test(known);
   });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { type AgentConfig, type ConfigStore, hasVariable } from "../../config/index.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import type { ChannelPlace } from "../types.ts";
 import { canonicalId, canonicalSet } from "./ids.ts";
 import type { Knock } from "./knocks.ts";
@@ -9,9 +10,6 @@ type Raw = Record<string, unknown>;
 
 /** The account that is there while none is configured. */
 export const DEFAULT_ACCOUNT = "default";
-
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 interface Settings {
   dmPolicy?: "open" | "allowlist" | "disabled" | "pairing" | undefined;

@@ -1,5 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { type AgentConfig, type ConfigStore, hasVariable } from "../../config/index.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import { deviceAccounts } from "../place.ts";
 import type { DeviceStatus } from "./types.ts";
 
@@ -21,9 +22,6 @@ export interface DeviceAccount {
 }
 
 const DEFAULT_ACCOUNT = "default";
-
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** `pairing` as a policy is the older form of `allowlist`. */
 const policy = (value: string | undefined): string | null =>

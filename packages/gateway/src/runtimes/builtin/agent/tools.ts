@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dynamicTool, type JSONSchema7, jsonSchema, type ToolSet } from "ai";
+import { isRecord } from "../../../lib/is-record.ts";
 import type { AgentInit, FromAgent, ToAgent } from "../protocol.ts";
 
 /** A tool's answer that the model should see as a failure is thrown. */
@@ -36,8 +37,4 @@ export function createGatewayTools(send: (message: FromAgent) => void) {
       else waiting.get(id)?.resolve(text);
     },
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
