@@ -4,6 +4,7 @@ import type { AgentConfig } from "../config/index.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { SessionRow, SessionStore } from "./store.ts";
+import { historyOf } from "./turn-context.ts";
 import type { Turns } from "./turns.ts";
 
 /** Messages that a compaction leaves as they are. */
@@ -29,7 +30,7 @@ export function createCompaction(room: { deps: SessionDeps; store: SessionStore;
     return {
       model: row.model_override ?? agent.model,
       resume: () => undefined,
-      history: () => turns.historyOf(row, limit, store.maxMessageId()),
+      history: () => historyOf(store, row, limit, store.maxMessageId()),
     };
   };
 

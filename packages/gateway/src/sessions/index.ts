@@ -11,7 +11,8 @@ import { createPool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
 import { createSessionStore, type SessionRow } from "./store.ts";
-import { createTurns, type Turn, type TurnEnding } from "./turns.ts";
+import type { Turn, TurnEnding } from "./turn-types.ts";
+import { createTurns } from "./turns.ts";
 
 export { COMMANDS, type Command, parseCommand } from "./commands.ts";
 export type {
@@ -29,7 +30,7 @@ export type { Cursor, TurnLog } from "./turn-log.ts";
 export { encode } from "./turn-log.ts";
 export type { TurnResult } from "./turn-result.ts";
 export { mediaPathOf } from "./turn-result.ts";
-export type { Turn, TurnEnding } from "./turns.ts";
+export type { Turn, TurnEnding } from "./turn-types.ts";
 
 /** What a caller sends into a session. */
 export interface Incoming {

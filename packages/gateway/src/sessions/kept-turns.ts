@@ -1,5 +1,5 @@
 import type { SessionDeps } from "./ports.ts";
-import type { Turn } from "./turns.ts";
+import type { Turn } from "./turn-types.ts";
 
 /** Finished turns of all sessions together may hold this much; beyond it the oldest go before their time. */
 const MAX_TURNS = 2_000;

@@ -1,0 +1,90 @@
+import type { Attachment } from "@agent-gateway/contract";
+import type { RuntimeEvent } from "../runtimes/types.ts";
+import type { SessionDeps } from "./ports.ts";
+import type { TurnLog } from "./turn-log.ts";
+import type { PartWriter } from "./turn-parts.ts";
+
+/** Takes what an agent says in one turn, until the turn is closed. */
+export interface Emitter {
+  emit(event: RuntimeEvent): void;
+  attach(attachment: Attachment): void;
+  readonly attachments: Attachment[];
+  /** True once anything at all came from the agent. */
+  readonly produced: boolean;
+  /** Takes nothing more; resolves when what was taken is complete. */
+  close(): Promise<void>;
+}
+
+export function createEmitter(room: {
+  deps: Pick<SessionDeps, "media" | "log" | "step">;
+  agentId: string;
+  turnLog: TurnLog;
+  parts: PartWriter;
+  /** Stores that the agent has begun as soon as it has: whether the turn may run again hangs on that row. */
+  marked: boolean;
+  /** Stores the text as it grows. */
+  partial: boolean;
+}): Emitter {
+  const { deps, agentId, turnLog, parts } = room;
+  const attachments: Attachment[] = [];
+  const pending: Promise<void>[] = [];
+  let produced = false;
+  let closed = false;
+
+  const attach = (attachment: Attachment) => {
+    attachments.push(attachment);
+    turnLog.append({ type: "attachment", attachment });
+  };
+  const keepImage = async (mime: string, data: Uint8Array) => {
+    try {
+      const path = await deps.media.storeImage(agentId, mime, data);
+      attach({ type: "image", url: deps.media.attachmentUrl(agentId, path) });
+    } catch (error) {
+      deps.log.warn({ err: error, agent: agentId }, "an image from the agent could not be kept");
+    }
+  };
+
+  return {
+    attachments,
+    get produced() {
+      return produced;
+    },
+    emit(event) {
+      if (closed || (event.type === "text" && event.text === "")) return;
+      if (!produced) {
+        produced = true;
+        if (room.marked) parts.mark();
+      }
+      switch (event.type) {
+        case "text":
+          if (turnLog.text === "") {
+            deps.step("first-delta");
+            if (room.partial) parts.begin();
+          }
+          turnLog.append({ type: "text_delta", text: event.text });
+          return;
+        case "thinking":
+          turnLog.append({ type: "thinking", text: event.text });
+          return;
+        case "tool_use":
+          turnLog.append({ type: "tool_use", name: event.name, id: event.id });
+          return;
+        case "tool_result":
+          turnLog.append({ type: "tool_result", id: event.id, is_error: event.isError });
+          return;
+        case "image":
+          pending.push(keepImage(event.mime, event.data));
+          return;
+        default:
+          event satisfies never;
+      }
+    },
+    attach(attachment) {
+      if (!closed) attach(attachment);
+    },
+    async close() {
+      closed = true;
+      await Promise.all(pending);
+    },
+  };
+}

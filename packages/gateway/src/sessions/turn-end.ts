@@ -1,0 +1,45 @@
+import type { Statement } from "../db/index.ts";
+import type { TurnOutcome } from "../runtimes/types.ts";
+import type { RuntimeState, SessionStore } from "./store.ts";
+import { mediaPathOf, type TurnResult } from "./turn-result.ts";
+
+/** What the end of a turn leaves on disk. */
+export interface TurnEnd {
+  agentId: string;
+  /** Id of the session, and its row where it is known. */
+  uuid: string;
+  rowId: number | undefined;
+  requestId: string;
+  result: TurnResult;
+  outcome: TurnOutcome;
+  now: number;
+  /** The reply is kept as a message. */
+  keepMessage: boolean;
+  /** The text was stored piece by piece. */
+  dropParts: boolean;
+  /** The agent program's own session. */
+  program: Omit<RuntimeState, "upto"> | null;
+}
+
+/** Statements that store a turn's reply and close the turn. */
+export function endStatements(store: SessionStore, end: TurnEnd): Statement[] {
+  const { agentId, uuid, rowId, result, outcome, now } = end;
+  const { status, text, attachments } = result;
+  const holds = status === "done" || status === "interrupted";
+  const reply = {
+    role: "assistant" as const,
+    content: text,
+    ts: now,
+    extra: {
+      ...(status !== "done" && { interrupted: true as const }),
+      ...(attachments.length > 0 && { attachments }),
+    },
+    media: attachments.map((attachment) => mediaPathOf(agentId, attachment.url)),
+  };
+  return [
+    ...(end.keepMessage ? store.addMessage(uuid, reply) : []),
+    store.endTurn(uuid, status === "done" ? "done" : status === "failed" ? "failed" : "interrupted", now),
+    ...(end.dropParts ? [store.dropParts(end.requestId)] : []),
+    ...(rowId === undefined ? [] : [store.settle(rowId, holds ? end.program : null, outcome)]),
+  ];
+}
