@@ -12,6 +12,7 @@ import { channelsSigchat } from "./requirements/channels-sigchat.ts";
 import { channelsTeamchat } from "./requirements/channels-teamchat.ts";
 import { channelsWebhooks } from "./requirements/channels-webhooks.ts";
 import { core } from "./requirements/core.ts";
+import { page } from "./requirements/page.ts";
 import { rooms } from "./requirements/rooms.ts";
 
 /**
@@ -21,6 +22,7 @@ import { rooms } from "./requirements/rooms.ts";
 export const requirements: Readonly<Record<string, string>> = {
   ...core,
   ...rooms,
+  ...page,
   ...channelsAccess,
   ...channelsBotchat,
   ...channelsCloudchat,

@@ -83,17 +83,33 @@ function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Joins many calls into one per screen frame; a hidden page has no frames, so it gets a slow timer. */
+/** A drawing that takes longer, in ms, is followed by a rest three times as long, in which the page serves its user. */
+const SMOOTH_MS = 30;
+
+/** Joins many calls into one per screen frame, fewer where drawing is slow; a hidden page gets a slow timer. */
 function painter(draw: () => void): () => void {
-  let waiting = false;
-  return () => {
-    if (waiting) return;
-    waiting = true;
-    const run = () => {
-      waiting = false;
-      draw();
-    };
+  let drawing = false;
+  let wanted = false;
+  const done = () => {
+    drawing = false;
+    if (wanted) paint();
+  };
+  const run = () => {
+    wanted = false;
+    const started = performance.now();
+    draw();
+    // A task of its own begins once the browser has laid out what was drawn.
+    setTimeout(() => {
+      const tookMs = performance.now() - started;
+      setTimeout(done, tookMs > SMOOTH_MS ? 3 * tookMs : 0);
+    });
+  };
+  const paint = () => {
+    wanted = true;
+    if (drawing) return;
+    drawing = true;
     if (document.hidden) setTimeout(run, 500);
     else requestAnimationFrame(run);
   };
+  return paint;
 }

@@ -1,3 +1,6 @@
+import { runEnd } from "./lines.ts";
+import { bareEnd, matchBrackets, readAngled, readTarget, safeHref } from "./links.ts";
+
 /** A piece of a line of text. */
 export type Inline =
   | { type: "text"; text: string }
@@ -6,35 +9,29 @@ export type Inline =
   | { type: "link"; href: string; children: Inline[] }
   | { type: "break" };
 
+/** Emphasis and links within each other; what lies deeper is text. */
 const MAX_DEPTH = 8;
-/** Longest link label and target: keeps a row of `[` from being scanned again and again. */
-const MAX_LABEL = 1000;
 const SPECIAL = /[\\`*_~[!<\n]|https?:\/\//g;
-const LINK_TARGET = /\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y;
-const BARE_LINK = /https?:\/\/[^\s<>"'`]+/y;
-const ANGLE_LINK = /<((?:https?:\/\/|mailto:)[^\s<>]+)>/y;
 
-/** The address when it is one that a page may link to, else undefined: no `javascript:`, no `data:`. */
-export function safeHref(target: string): string | undefined {
-  const url = URL.parse(target);
-  return url && ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : undefined;
+/** What is known of a text while it is read, so that nothing is searched for twice. */
+interface Scan {
+  text: string;
+  depth: number;
+  /** Markers with no closing one ahead. */
+  absent: Set<string>;
+  /** For each `[` its `]`; made at the first one. */
+  brackets: Map<number, number> | undefined;
 }
 
 /** Reads emphasis, code, links and line breaks; what is not well-formed stays text. Linear in the text's length. */
 export function parseInline(text: string, depth = 0): Inline[] {
+  const scan: Scan = { text, depth, absent: new Set(), brackets: undefined };
   const out: Inline[] = [];
-  /** Markers with no closing one ahead: they are not searched for again. */
-  const absent = new Set<string>();
   let plain = "";
   let at = 0;
   const flush = () => {
     if (plain !== "") out.push({ type: "text", text: plain });
     plain = "";
-  };
-  const push = (node: Inline, end: number) => {
-    flush();
-    out.push(node);
-    at = end;
   };
 
   while (at < text.length) {
@@ -43,15 +40,18 @@ export function parseInline(text: string, depth = 0): Inline[] {
     if (!found) break;
     plain += text.slice(at, found.index);
     at = found.index;
-    const node = readSpecial(text, at, depth, absent);
-    if (node) push(node.node, node.end);
-    else if (text[at] === "\\" && /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "")) {
+    const node = readSpecial(scan, at);
+    if (node) {
+      flush();
+      out.push(node.node);
+      at = node.end;
+    } else if (text[at] === "\\" && /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "")) {
       plain += text[at + 1];
       at += 2;
     } else {
-      const length = markerLength(text, at);
-      plain += text.slice(at, at + length);
-      at += length;
+      const end = plainEnd(text, at);
+      plain += text.slice(at, end);
+      at = end;
     }
   }
   plain += text.slice(at);
@@ -61,37 +61,52 @@ export function parseInline(text: string, depth = 0): Inline[] {
 
 type Found = { node: Inline; end: number } | undefined;
 
-function readSpecial(text: string, at: number, depth: number, absent: Set<string>): Found {
+function readSpecial(scan: Scan, at: number): Found {
+  const { text, depth } = scan;
   switch (text[at]) {
     case "\n":
       return { node: { type: "break" }, end: at + 1 };
     case "`":
-      return readCode(text, at, absent);
+      return readCode(scan, at);
     case "*":
     case "_":
     case "~":
-      return depth < MAX_DEPTH ? readEmphasis(text, at, depth, absent) : undefined;
+      return depth < MAX_DEPTH ? readEmphasis(scan, at) : undefined;
     case "[":
-      return readLink(text, at, depth, absent);
+      return readLink(scan, at);
     case "!":
       // Pictures from elsewhere are not loaded; their link is shown.
-      return text[at + 1] === "[" ? readLink(text, at + 1, depth, absent) : undefined;
-    case "<":
-      return readAddress(text, at, ANGLE_LINK, 1);
-    case "h":
-      return readAddress(text, at, BARE_LINK, 0);
+      return text[at + 1] === "[" ? readLink(scan, at + 1) : undefined;
+    case "<": {
+      const angled = readAngled(text, at);
+      return angled && linkTo(angled.address, angled.end);
+    }
+    case "h": {
+      const { shown } = bareEnd(text, at);
+      return linkTo(text.slice(at, shown), shown);
+    }
     default:
       return undefined;
   }
 }
 
-function markerLength(text: string, at: number): number {
-  let end = at + 1;
-  if ("`*_~".includes(text[at] as string)) while (text[end] === text[at]) end++;
-  return end - at;
+function linkTo(address: string, end: number): Found {
+  const href = safeHref(address);
+  return href === undefined
+    ? undefined
+    : { node: { type: "link", href, children: [{ type: "text", text: address }] }, end };
 }
 
-function readCode(text: string, at: number, absent: Set<string>): Found {
+/** End of what stays text at `at`: a marker as a whole, an address that is none as a whole, else one character. */
+function plainEnd(text: string, at: number): number {
+  const char = text[at] as string;
+  if (char === "h") return bareEnd(text, at).end;
+  return "`*_~".includes(char) ? runEnd(text, at, char) : at + 1;
+}
+
+const markerLength = (text: string, at: number) => runEnd(text, at, text[at] as string) - at;
+
+function readCode({ text, absent }: Scan, at: number): Found {
   const marker = "`".repeat(markerLength(text, at));
   if (marker.length > 8 || absent.has(marker)) return undefined;
   const start = at + marker.length;
@@ -104,13 +119,13 @@ function readCode(text: string, at: number, absent: Set<string>): Found {
     return undefined;
   }
   const code = text.slice(start, end).replaceAll("\n", " ");
-  const padded = /^ .*[^ ].* $/.test(code);
+  const padded = code.startsWith(" ") && code.endsWith(" ") && code.trim() !== "";
   return { node: { type: "code", text: padded ? code.slice(1, -1) : code }, end: end + marker.length };
 }
 
 const wordAt = (text: string, at: number) => /[\p{L}\p{N}]/u.test(text[at] ?? "");
 
-function readEmphasis(text: string, at: number, depth: number, absent: Set<string>): Found {
+function readEmphasis({ text, depth, absent }: Scan, at: number): Found {
   const char = text[at] as string;
   const run = markerLength(text, at);
   const size = char === "~" ? 2 : Math.min(run, 2);
@@ -140,52 +155,19 @@ function readEmphasis(text: string, at: number, depth: number, absent: Set<strin
   }
 }
 
-function readLink(text: string, at: number, depth: number, absent: Set<string>): Found {
-  if (absent.has("]")) return undefined;
-  if (!text.includes("](", at)) {
-    absent.add("]");
-    return undefined;
-  }
-  let open = 0;
-  for (let end = at; end < text.length && end - at < MAX_LABEL; end++) {
-    if (text[end] === "\\") end++;
-    else if (text[end] === "[") open++;
-    else if (text[end] === "]" && --open === 0) {
-      LINK_TARGET.lastIndex = end + 1;
-      const match = LINK_TARGET.exec(text);
-      const href = match && match[0].length < 2 * MAX_LABEL ? safeHref(match[1] as string) : undefined;
-      if (!match || href === undefined) return undefined;
-      const label = text.slice(at + 1, end);
-      const children: Inline[] =
-        depth < MAX_DEPTH ? unlink(parseInline(label, depth + 1)) : [{ type: "text", text: label }];
-      return {
-        node: { type: "link", href, children: label ? children : [{ type: "text", text: href }] },
-        end: LINK_TARGET.lastIndex,
-      };
-    }
-  }
-  return undefined;
+function readLink(scan: Scan, at: number): Found {
+  const { text, depth } = scan;
+  scan.brackets ??= matchBrackets(text);
+  const close = scan.brackets.get(at);
+  const target = close === undefined ? undefined : readTarget(text, close + 1);
+  if (close === undefined || !target) return undefined;
+  const label = text.slice(at + 1, close) || target.href;
+  const children: Inline[] =
+    depth < MAX_DEPTH ? unlink(parseInline(label, depth + 1)) : [{ type: "text", text: label }];
+  return { node: { type: "link", href: target.href, children }, end: target.end };
 }
 
 /** A link holds no other link. */
 function unlink(nodes: Inline[]): Inline[] {
   return nodes.flatMap((node) => (node.type === "link" ? node.children : [node]));
-}
-
-function readAddress(text: string, at: number, pattern: RegExp, group: number): Found {
-  pattern.lastIndex = at;
-  const match = pattern.exec(text);
-  if (!match) return undefined;
-  let shown = match[group] as string;
-  if (group === 0) {
-    // Punctuation after an address belongs to the sentence, as does a closing bracket that it did not open.
-    shown = shown.replace(/[.,:;!?*_~]+$/, "");
-    if (shown.endsWith(")") && !shown.includes("(")) shown = shown.replace(/\)+[.,:;!?*_~]*$/, "");
-  }
-  const href = safeHref(shown);
-  if (href === undefined) return undefined;
-  return {
-    node: { type: "link", href, children: [{ type: "text", text: shown }] },
-    end: group === 0 ? at + shown.length : pattern.lastIndex,
-  };
 }
