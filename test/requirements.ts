@@ -10,6 +10,7 @@ import { channelsOutcome } from "./requirements/channels-outcome.ts";
 import { channelsRender } from "./requirements/channels-render.ts";
 import { channelsSigchat } from "./requirements/channels-sigchat.ts";
 import { channelsTeamchat } from "./requirements/channels-teamchat.ts";
+import { channelsWaiting } from "./requirements/channels-waiting.ts";
 import { channelsWebhooks } from "./requirements/channels-webhooks.ts";
 import { core } from "./requirements/core.ts";
 import { page } from "./requirements/page.ts";
@@ -35,5 +36,6 @@ export const requirements: Readonly<Record<string, string>> = {
   ...channelsRender,
   ...channelsSigchat,
   ...channelsTeamchat,
+  ...channelsWaiting,
   ...channelsWebhooks,
 };

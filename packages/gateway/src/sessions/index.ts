@@ -109,6 +109,27 @@ export function createSessions(deps: SessionDeps) {
     places: pool.places,
 
     /**
+     * Resolves to true when a turn of the session (without an id: of a new one) can begin, at once where it can now; to
+     * false after `ms` or when `signal` aborts. It holds no place, so `send` may find that somebody was faster.
+     */
+    async vacancy(
+      agentId: string,
+      sessionId: string | undefined,
+      { ms, signal }: { ms: number; signal: AbortSignal },
+    ): Promise<boolean> {
+      const end = clock.now() + ms;
+      while (!signal.aborted) {
+        const agent = deps.agent(agentId);
+        const busy = sessionId !== undefined && turns.running(sessionId) !== undefined;
+        if (!agent || (!busy && pool.hasRoom(agent, sessionId))) return true;
+        const left = Math.min(ms, end - clock.now());
+        if (left <= 0) break;
+        await pool.freed(agentId, left, signal);
+      }
+      return false;
+    },
+
+    /**
      * Sends a message and starts its turn. Everything that can be refused is refused here; resolves when the message
      * is on disk. Throws `INVALID_REQUEST` (media), `SESSION_NOT_FOUND`, `SESSION_BUSY`, `CAPACITY`.
      */

@@ -3,6 +3,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
+import { createBell } from "../lib/bell.ts";
 import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/types.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
@@ -46,6 +47,7 @@ export function createPool(deps: SessionDeps) {
   const idleTimers = new Map<Place, () => void>();
   const closing = new Set<Promise<void>>();
   const queue: Array<() => void> = [];
+  const freed = createBell(clock);
   let spawning = 0;
   let stopped = false;
 
@@ -66,7 +68,10 @@ export function createPool(deps: SessionDeps) {
 
   /** Gives the place up at once and ends its process in the background. */
   const drop = (place: Place): Promise<void> => {
-    if (places.get(place.sessionId) === place) places.delete(place.sessionId);
+    if (places.get(place.sessionId) === place) {
+      places.delete(place.sessionId);
+      freed.ring(place.agentId);
+    }
     cancelIdle(place);
     place.abort.abort();
     const runtime = place.runtime;
@@ -96,13 +101,19 @@ export function createPool(deps: SessionDeps) {
     );
   };
 
-  const evictFor = (agent: AgentConfig) => {
-    const mine = [...places.values()].filter((place) => place.agentId === agent.id);
+  /** What must be given up before one more place fits, the oldest first; undefined while too few are idle. */
+  const surplusOf = (agent: AgentConfig, besides?: Place): Place[] | undefined => {
+    const mine = [...places.values()].filter((place) => place.agentId === agent.id && place !== besides);
     // More than one when the limit was lowered.
     const surplus = mine.length + 1 - agent.session.maxConcurrent;
-    if (surplus <= 0) return;
+    if (surplus <= 0) return [];
     const idle = mine.filter((place) => !place.busy).sort((a, b) => a.lastActivity - b.lastActivity);
-    if (idle.length < surplus) {
+    return idle.length < surplus ? undefined : idle.slice(0, surplus);
+  };
+
+  const evictFor = (agent: AgentConfig) => {
+    const surplus = surplusOf(agent);
+    if (!surplus) {
       throw new GatewayError(
         "CAPACITY",
         "All of this agent's sessions are busy; try again in a few seconds.",
@@ -111,7 +122,7 @@ export function createPool(deps: SessionDeps) {
         },
       );
     }
-    for (const oldest of idle.slice(0, surplus)) {
+    for (const oldest of surplus) {
       log.info({ agent: agent.id, session: oldest.sessionId }, "oldest idle session evicted");
       void drop(oldest);
     }
@@ -221,6 +232,15 @@ export function createPool(deps: SessionDeps) {
     places: (): Place[] => [...places.values()],
     get: (sessionId: string) => places.get(sessionId),
 
+    /** True while `reserve` would find a place for the session; without an id, for a new one. */
+    hasRoom(agent: AgentConfig, sessionId: string | undefined): boolean {
+      const known = sessionId === undefined ? undefined : places.get(sessionId);
+      if (known && (known.busy || sameProcess(known.agent, agent))) return true;
+      return surplusOf(agent, known) !== undefined;
+    },
+    /** Resolves when a place of the agent may have become free, after `ms`, or when `signal` aborts. */
+    freed: freed.wait,
+
     /**
      * Takes the session's place for a turn, at once. Evicts the oldest idle session of the agent when all places are
      * taken. Throws `CAPACITY` when all are busy. The caller gives it back with `release`.
@@ -269,6 +289,7 @@ export function createPool(deps: SessionDeps) {
       place.scope.onFile = undefined;
       if (!place.runtime) void drop(place);
       else armIdle(place);
+      freed.ring(place.agentId);
     },
 
     drop,
@@ -289,6 +310,8 @@ export function createPool(deps: SessionDeps) {
         if (!agent || !sameProcess(place.agent, agent)) void drop(place);
         else armIdle(place);
       }
+      // A limit may have been raised.
+      freed.ringAll();
     },
 
     /** Ends every process. Resolves when all are gone. */

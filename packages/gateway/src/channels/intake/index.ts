@@ -8,16 +8,22 @@ import { createGate } from "./gate.ts";
 import type { IntakeDeps } from "./ports.ts";
 import { targetOf } from "./reply.ts";
 import { createInboxStore, type InboxRow } from "./store.ts";
-import { createTurnRunner, type Taken } from "./turn.ts";
+import { createTurnRunner, type Kept, type Taken } from "./turn.ts";
 
 export type { FetchedMedia, IntakeDeps, SessionsPort } from "./ports.ts";
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 60_000;
+/** Pause after a place was free and somebody else took it. */
+const BUSY_FIRST_MS = 100;
+const BUSY_MAX_MS = 5_000;
 /** A message that fails for a reason of its own is given up after so many tries; a full disk is no such reason. */
 const MAX_TRIES = 8;
 /** Messages that one turn may join. */
 const MAX_JOINED = 50;
+
+const isBusy = (error: unknown) =>
+  error instanceof GatewayError && (error.code === "SESSION_BUSY" || error.code === "CAPACITY");
 
 /** Takes messages in: stored first, then one turn after another in each chat, many chats at once. */
 export function createIntake(deps: IntakeDeps) {
@@ -88,25 +94,55 @@ export function createIntake(deps: IntakeDeps) {
     }
   };
 
-  /** One message, or several that are joined, to its end. Throws when it cannot be handled now. */
-  const handle = async (agent: AgentConfig, taken: readonly Taken[]): Promise<void> => {
+  /**
+   * True while a chat can be worked on: its agent is loaded and the channel is on. Where an adapter is to come it is
+   * waited for; one that cannot send for want of a token still takes its messages.
+   */
+  const open = (row: InboxRow): boolean => {
+    const agent = deps.agent(row.agent_id);
+    const place = placeOf(row);
+    if (agent?.[place.channel]?.enabled !== true) return false;
+    return deps.adapter(place) !== undefined || !isEnabled(agent, place.channel);
+  };
+
+  /**
+   * One message, or several that are joined, to its end. Throws when it cannot be handled now.
+   * @returns false when what held at its beginning does not hold any more: it has to begin anew
+   */
+  const handle = async (agent: AgentConfig, taken: readonly Taken[], kept: Kept): Promise<boolean> => {
     const { row, message } = taken.at(-1)!;
     const place = placeOf(row);
     const rows = taken.map((one) => one.row);
     const decision = await access.decide(place, agent, message);
     if (decision !== "allow") deps.onDenied(place);
-    if (decision === "ignore") return finish(rows, message, undefined, { state: "denied", note: "ignored" });
+    if (decision === "ignore") {
+      await finish(rows, message, undefined, { state: "denied", note: "ignored" });
+      return true;
+    }
+    kept.message ??= isCommand(message.text) ? message : await withName(deps, place, message);
     if (decision === "knock") {
-      const text = await access.knock(place, agent, await withName(deps, place, message));
-      return finish(rows, message, text === undefined ? undefined : { text }, { state: "denied" });
+      const text = await access.knock(place, agent, kept.message);
+      await finish(rows, message, text === undefined ? undefined : { text }, { state: "denied" });
+      return true;
     }
     await access.admit(place, agent, message);
-    deps.adapter(place)?.markRead?.(targetOf(message, row.received_at));
-    if (isCommand(message.text)) return runCommand(agent, taken.at(-1)!);
-    const named = await withName(deps, place, message);
+    if (!kept.read) deps.adapter(place)?.markRead?.(targetOf(message, row.received_at));
+    kept.read = true;
+    if (isCommand(message.text)) {
+      await runCommand(agent, taken.at(-1)!);
+      return true;
+    }
+    const named = [...taken.slice(0, -1), { row, message: kept.message }];
+    let over = false;
     await gate(row.agent_id, async () => {
-      if (!stopped.signal.aborted) await turns.run(agent, [...taken.slice(0, -1), { row, message: named }]);
+      await turns.room(row);
+      // The wait may have been long.
+      const now = open(row) ? deps.agent(row.agent_id) : undefined;
+      if (!now || stopped.signal.aborted || (await access.decide(place, now, message)) !== "allow") return;
+      over = true;
+      await turns.run(now, named, kept);
     });
+    return over;
   };
 
   /** What can be handled now: the oldest message of the chat, with those that the channel joins to it. */
@@ -129,28 +165,9 @@ export function createIntake(deps: IntakeDeps) {
     return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
   };
 
-  /**
-   * True while a chat can be worked on: its agent is loaded and the channel is on. Where an adapter is to come it is
-   * waited for; one that cannot send for want of a token still takes its messages.
-   */
-  const open = (row: InboxRow): boolean => {
-    const agent = deps.agent(row.agent_id);
-    const place = placeOf(row);
-    if (agent?.[place.channel]?.enabled !== true) return false;
-    return deps.adapter(place) !== undefined || !isEnabled(agent, place.channel);
-  };
-
   /** Waits after a failure; true when the message should be given up. */
   const failed = async (error: unknown, taken: readonly Taken[], tries: number): Promise<boolean> => {
     const { row } = taken.at(-1)!;
-    const busy =
-      error instanceof GatewayError && (error.code === "SESSION_BUSY" || error.code === "CAPACITY");
-    if (busy) {
-      const latest = deps.sessions.latest(row.agent_id, storedChatId(row.channel, row.chat_id));
-      const turn = error.code === "SESSION_BUSY" && latest ? deps.sessions.running(latest.uuid) : undefined;
-      await Promise.race([turn?.done, sleep(clock, turn ? RETRY_MAX_MS : RETRY_FIRST_MS, stopped.signal)]);
-      return false;
-    }
     log.error(
       { err: error, agent: row.agent_id, channel: row.channel, row: row.id },
       "a message could not be handled",
@@ -164,6 +181,9 @@ export function createIntake(deps: IntakeDeps) {
     return false;
   };
 
+  const pause = (count: number) =>
+    sleep(clock, Math.min(BUSY_MAX_MS, BUSY_FIRST_MS * 2 ** Math.min(count, 10)), stopped.signal);
+
   const giveUp = (error: unknown, taken: readonly Taken[]) => {
     const text = refusalText(error) ?? "Your message could not be handled. Please try again later.";
     return finish(
@@ -175,16 +195,24 @@ export function createIntake(deps: IntakeDeps) {
   };
 
   const attemptUntilDone = async (taken: readonly Taken[]): Promise<void> => {
-    for (let tries = 1; !stopped.signal.aborted; tries++) {
-      const agent = deps.agent(taken[0]!.row.agent_id);
-      if (!agent) return;
+    const { row } = taken[0]!;
+    const kept: Kept = {};
+    for (let tries = 1, busy = 0; !stopped.signal.aborted; ) {
+      const agent = deps.agent(row.agent_id);
+      if (!agent || !open(row)) return;
       try {
-        await handle(agent, taken);
-        return;
+        if (await handle(agent, taken, kept)) return;
+        await pause(busy++);
       } catch (error) {
         if (stopped.signal.aborted) return;
+        if (isBusy(error)) {
+          // A pause comes first, whatever is told of places: a wait that is over at once must not become a loop.
+          await pause(busy++);
+          await turns.room(row);
+          continue;
+        }
         const refused = error instanceof GatewayError && error.status === 400;
-        if (refused || (await failed(error, taken, tries))) {
+        if (refused || (await failed(error, taken, tries++))) {
           await giveUp(error, taken).catch((cause) =>
             log.error({ err: cause }, "giving up a message failed"),
           );

@@ -35,7 +35,15 @@ export interface TurnEnd {
 export interface SessionsPort {
   find(agentId: string, chatId: string, sessionId: string): { uuid: string } | undefined;
   latest(agentId: string, chatId: string): { uuid: string } | undefined;
-  running(sessionId: string): { done: Promise<unknown> } | undefined;
+  /**
+   * Resolves when a turn of the session (a new one without an id) can begin, to true; to false when that is not so
+   * after `ms` or when `signal` aborts.
+   */
+  vacancy(
+    agentId: string,
+    sessionId: string | undefined,
+    limits: { ms: number; signal: AbortSignal },
+  ): Promise<boolean>;
   send(incoming: {
     agent: AgentConfig;
     requestId: string;

@@ -20,6 +20,18 @@ export interface Taken {
   message: InboundMessage;
 }
 
+/** What is done once for messages, however often their turn is tried. */
+export interface Kept {
+  /** The last of them, with its sender's name. */
+  message?: InboundMessage;
+  /** Their sender has been shown that they were read. */
+  read?: true;
+  media?: readonly FetchedMedia[];
+}
+
+/** A wait for a place ends after this, and whatever has changed meanwhile is looked at. */
+const ROOM_MS = 60_000;
+
 /** Runs the turn of one or more messages of a chat, and puts the reply into the outbox with its end. */
 export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: AbortSignal) {
   const { db, clock, delivery, log } = deps;
@@ -55,23 +67,38 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     return settle(rows, message, contents, contents.length === 0 ? "The agent said nothing." : null);
   };
 
-  const run = async (agent: AgentConfig, taken: readonly Taken[]): Promise<void> => {
+  const sessionOf = (row: InboxRow) => {
+    const chatId = storedChatId(row.channel, row.chat_id);
+    // A turn that a crash put back belongs to the session that has its message.
+    const before = row.session === null ? undefined : deps.sessions.find(row.agent_id, chatId, row.session);
+    return { chatId, before, session: before ?? deps.sessions.latest(row.agent_id, chatId) };
+  };
+
+  /** Resolves when the turn of a message can begin; it holds no place meanwhile, fetches and shows nothing. */
+  const room = async (row: InboxRow): Promise<void> => {
+    const limits = { ms: ROOM_MS, signal: stopped };
+    while (
+      !stopped.aborted &&
+      !(await deps.sessions.vacancy(row.agent_id, sessionOf(row).session?.uuid, limits))
+    );
+  };
+
+  /** Throws `SESSION_BUSY` or `CAPACITY` when the place that was free is taken again. */
+  const run = async (agent: AgentConfig, taken: readonly Taken[], kept: Kept): Promise<void> => {
     const { row, message } = taken.at(-1)!;
     const rows = taken.map((one) => one.row);
     const place = placeOf(row);
-    const chatId = storedChatId(row.channel, row.chat_id);
     const adapter = deps.adapter(place);
     const target = targetOf(message, row.received_at);
     const endWorking = adapter?.working?.(target);
-    const media = await Promise.all(
-      taken.map((one) => deps.fetchMedia(adapter, place, agent, one.message, stopped)),
-    );
-    // A turn that a crash put back belongs to the session that has its message.
-    const before = row.session === null ? undefined : deps.sessions.find(agent.id, chatId, row.session);
-    const session = before ?? deps.sessions.latest(agent.id, chatId);
     const requestId = randomUUID();
     let endProgress: () => void = () => {};
     try {
+      kept.media ??= await Promise.all(
+        taken.map((one) => deps.fetchMedia(adapter, place, agent, one.message, stopped)),
+      );
+      const { media } = kept;
+      const { chatId, before, session } = sessionOf(row);
       const turn = await deps.sessions.send({
         agent,
         requestId,
@@ -117,6 +144,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
   };
 
   return {
+    room,
     run,
     /** Statements for a turn that a crash cut off: it runs again, or what it said goes out. */
     cutOff({
