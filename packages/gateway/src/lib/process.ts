@@ -7,6 +7,8 @@ import type { Logger } from "./logger.ts";
 import type { Reaper } from "./reaper.ts";
 
 const STDERR_TAIL_CHARS = 8192;
+/** A program that closed its output can say nothing more; it has so long to end by itself, then to end at SIGTERM. */
+const SILENT_GRACE_MS = 1000;
 /** How long a reader of stdout is waited for after the exit, when a stray descendant still holds the pipe. */
 const STDIO_GRACE_MS = 500;
 const CLOSE_GRACE_MS = 1000;
@@ -35,6 +37,9 @@ export interface ManagedProcess {
   /** Writes to stdin as it is (add the newline). Resolves when more may be written; never rejects. */
   write(text: string): Promise<void>;
   endInput(): void;
+  /** Its output is not read until `resume`. */
+  pause(): void;
+  resume(): void;
   /** Signals the whole group. */
   kill(signal: NodeJS.Signals): void;
   /** Resolves after the exit and after the last of stdout was handed on. */
@@ -74,6 +79,15 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
   });
 
   let gone = false;
+  child.stdout.once("end", () => {
+    if (gone) return;
+    const cancelTerm = clock.after(SILENT_GRACE_MS, () => kill("SIGTERM"));
+    const cancelKill = clock.after(SILENT_GRACE_MS * 2, () => kill("SIGKILL"));
+    child.once("exit", () => {
+      cancelTerm();
+      cancelKill();
+    });
+  });
   const exited = new Promise<ProcessExit>((done) => {
     child.once("exit", (code, signal) => {
       gone = true;
@@ -111,6 +125,8 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
       return drained;
     },
     endInput: () => child.stdin.end(),
+    pause: () => void child.stdout.pause(),
+    resume: () => void child.stdout.resume(),
     close({ graceMs = CLOSE_GRACE_MS } = {}) {
       closing ??= (async () => {
         if (gone) return void (await exited);

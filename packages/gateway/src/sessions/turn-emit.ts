@@ -4,6 +4,10 @@ import type { SessionDeps } from "./ports.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { PartWriter } from "./turn-parts.ts";
 
+/** Images that one turn may leave, and what of them may wait in memory for the disk. */
+const MAX_IMAGES = 100;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
 /** Takes what an agent says in one turn, until the turn is closed. */
 export interface Emitter {
   emit(event: RuntimeEvent): void;
@@ -28,6 +32,9 @@ export function createEmitter(room: {
   const { deps, agentId, turnLog, parts } = room;
   const attachments: Attachment[] = [];
   const pending: Promise<void>[] = [];
+  let images = 0;
+  let waitingBytes = 0;
+  let dropping = false;
   let produced = false;
   let closed = false;
 
@@ -36,11 +43,26 @@ export function createEmitter(room: {
     turnLog.append({ type: "attachment", attachment });
   };
   const keepImage = async (mime: string, data: Uint8Array) => {
+    images++;
+    waitingBytes += data.length;
     try {
       const path = await deps.media.storeImage(agentId, mime, data);
       attach({ type: "image", url: deps.media.attachmentUrl(agentId, path) });
     } catch (error) {
       deps.log.warn({ err: error, agent: agentId }, "an image from the agent could not be kept");
+    } finally {
+      waitingBytes -= data.length;
+    }
+  };
+  const takeImage = (mime: string, data: Uint8Array) => {
+    if (images < MAX_IMAGES && waitingBytes + data.length <= MAX_WAITING_BYTES) {
+      pending.push(keepImage(mime, data));
+    } else if (!dropping) {
+      dropping = true;
+      deps.log.warn(
+        { agent: agentId },
+        "the agent sent more images than one turn may have; the rest are dropped",
+      );
     }
   };
 
@@ -73,7 +95,7 @@ export function createEmitter(room: {
           turnLog.append({ type: "tool_result", id: event.id, is_error: event.isError });
           return;
         case "image":
-          pending.push(keepImage(event.mime, event.data));
+          takeImage(event.mime, event.data);
           return;
         default:
           event satisfies never;

@@ -1,6 +1,7 @@
 import { createLineSplitter } from "../../lib/jsonl.ts";
 import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
+import { createUnreadLimit } from "../../lib/unread.ts";
 import type { OpenOptions } from "../types.ts";
 import type { AcpOptions } from "./index.ts";
 import { createRpcPeer, type RpcOptions, type RpcPeer } from "./json-rpc.ts";
@@ -20,7 +21,7 @@ export async function openLink(
   { cwd, env, log, clock }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock">,
   handlers: Pick<RpcOptions, "onRequest" | "onNotification">,
 ): Promise<Link> {
-  const rpc = createRpcPeer({ ...handlers, clock, write: (line) => void agent?.write(line) });
+  const rpc = createRpcPeer({ ...handlers, clock, write: (line) => agent && unread(agent.write(line)) });
   const lines = createLineSplitter(rpc.receive, {
     onOverflow() {
       log.error({}, "the agent wrote a line that is too long");
@@ -39,6 +40,7 @@ export async function openLink(
     reaper,
     onStdout: lines.push,
   });
+  const unread = createUnreadLimit(agent);
   void agent.exited.then(() => {
     lines.end();
     rpc.end();

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { toolServerEntry } from "../../lib/entry.ts";
 import { createLineSplitter } from "../../lib/jsonl.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { createUnreadLimit } from "../../lib/unread.ts";
 import { type Fields, isFields } from "../agent-cli/protocol.ts";
 import { createToolServer, GATEWAY_SERVER, type ToolServer } from "../agent-cli/tool-server.ts";
 import type { GatewayTool } from "../types.ts";
@@ -89,13 +90,18 @@ function serve(socket: Socket, token: string, answer: ToolServer): void {
     // Without an id it is a notification, without a method the answer to a question that was never asked.
     if (message?.id === undefined || message.method === undefined) return;
     const reply = await answer(message);
-    if (socket.writable) socket.write(`${JSON.stringify(reply)}\n`);
+    if (socket.writable && !socket.write(`${JSON.stringify(reply)}\n`)) await drained(socket);
   };
-  const lines = createLineSplitter((line) => void receive(line), {
+  const unread = createUnreadLimit(socket);
+  const lines = createLineSplitter((line) => unread(receive(line)), {
     maxBytes: MAX_MESSAGE_BYTES,
     onOverflow: () => socket.destroy(),
   });
   socket.on("data", lines.push);
+}
+
+function drained(socket: Socket): Promise<unknown> {
+  return new Promise((resolve) => socket.once("drain", resolve).once("close", resolve));
 }
 
 function sameToken(given: string, token: string): boolean {

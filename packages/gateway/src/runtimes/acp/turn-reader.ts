@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
 import type { RuntimeEvent } from "../types.ts";
 import { toolName } from "./permission.ts";
@@ -11,13 +12,16 @@ export interface TurnReader {
   toolName(id: string): string | undefined;
 }
 
+/** Images of one tool call; more are not looked at. */
+const MAX_CALL_IMAGES = 20;
+
 interface Call {
   name: string;
   /** A programmatic name, not a title. */
   named: boolean;
   over: boolean;
-  /** Newest content; each update replaces it. */
-  content: readonly unknown[];
+  /** Images of the newest content, which each update replaces. */
+  images: readonly Fields[];
 }
 
 export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReader {
@@ -39,8 +43,9 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
   const show = (content: Fields) => {
     if (typeof content.data !== "string" || typeof content.mimeType !== "string") return;
     // A tool's content is sent whole with each update.
-    if (images.has(content.data)) return;
-    images.add(content.data);
+    const digest = hash("sha256", content.data, "base64");
+    if (images.has(digest)) return;
+    images.add(digest);
     emit({ type: "image", mime: content.mimeType, data: Buffer.from(content.data, "base64") });
   };
 
@@ -70,19 +75,18 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
     if (!call) {
       const own = toolName(update);
       const name = own ?? textOrNull(update.title) ?? textOrNull(update.kind) ?? "tool";
-      call = { name, named: own !== null, over: false, content: [] };
+      call = { name, named: own !== null, over: false, images: [] };
       calls.set(id, call);
       emit({ type: "tool_use", name, id });
     }
-    if (Array.isArray(update.content)) call.content = update.content;
+    if (Array.isArray(update.content)) call.images = imagesOf(update.content);
     if (!call.over && (update.status === "completed" || update.status === "failed")) {
       call.over = true;
       emit({ type: "tool_result", id, isError: update.status === "failed" });
     }
     if (!call.over) return;
-    for (const item of call.content) {
-      if (isFields(item) && isFields(item.content) && item.content.type === "image") show(item.content);
-    }
+    for (const image of call.images) show(image);
+    call.images = [];
   };
 
   return {
@@ -101,6 +105,13 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
         tool(update);
     },
   };
+}
+
+function imagesOf(content: readonly unknown[]): Fields[] {
+  const images = content.flatMap((item) =>
+    isFields(item) && isFields(item.content) && item.content.type === "image" ? [item.content] : [],
+  );
+  return images.slice(0, MAX_CALL_IMAGES);
 }
 
 /** A subagent's work is the business of the tool call that started it (claude-agent-acp marks it so). */

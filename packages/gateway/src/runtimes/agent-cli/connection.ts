@@ -3,6 +3,7 @@ import { createLineSplitter } from "../../lib/jsonl.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
 import type { Reaper } from "../../lib/reaper.ts";
+import { createUnreadLimit } from "../../lib/unread.ts";
 import { type ControlChannel, createControlChannel } from "./control.ts";
 import { type AgentLine, type Fields, parseLine } from "./protocol.ts";
 import type { RequestHandler } from "./requests.ts";
@@ -31,7 +32,8 @@ export interface Connection {
 /** Starts the agent program. @throws Error with one sentence when it cannot be started. */
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const { requests, log, clock } = options;
-  const send = (line: Fields) => void child.write(`${JSON.stringify(line)}\n`);
+  const write = (line: Fields) => child.write(`${JSON.stringify(line)}\n`);
+  const send = (line: Fields) => void write(line);
   const control = createControlChannel(send, clock);
 
   const receive = (text: string) => {
@@ -42,7 +44,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     }
     switch (line.kind) {
       case "control_request":
-        return void requests.handle(line.id, line.request).then((answer) => answer && send(answer));
+        return unread(requests.handle(line.id, line.request).then((answer) => answer && write(answer)));
       case "control_cancel":
         return requests.cancel(line.id);
       case "control_response":
@@ -62,6 +64,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     reaper: options.reaper,
     onStdout: lines.push,
   });
+  const unread = createUnreadLimit(child);
   void child.exited.then(() => {
     lines.end();
     control.end();

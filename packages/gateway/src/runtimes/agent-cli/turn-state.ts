@@ -2,7 +2,7 @@ import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
 import { safeSentence } from "./safe-sentence.ts";
 
-/** What is known of a running turn. Plain data: {@link reduceTurn} returns the next one. */
+/** What is known of a running turn. {@link reduceTurn} returns the next one; the last one is not used again. */
 export interface TurnState {
   /** All text so far, as it was emitted. */
   text: string;
@@ -12,7 +12,8 @@ export interface TurnState {
   thinkingUnrepeated: boolean;
   /** Something other than text came after the last text: the next text is a new paragraph. */
   broken: boolean;
-  tools: ReadonlySet<string>;
+  /** Grows in place: a copy for each call would make a turn of many calls quadratic. */
+  tools: Set<string>;
   model: string | undefined;
   usage: Usage;
   compacted: boolean;
@@ -141,10 +142,8 @@ function say(state: TurnState, text: string): TurnStep {
 
 function toolUse(state: TurnState, id: string, name: string): TurnStep {
   if (id === "" || state.tools.has(id)) return quiet({ ...state, broken: true });
-  return {
-    state: { ...state, broken: true, tools: new Set(state.tools).add(id) },
-    events: [{ type: "tool_use", name, id }],
-  };
+  state.tools.add(id);
+  return { state: { ...state, broken: true }, events: [{ type: "tool_use", name, id }] };
 }
 
 function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant" }>): TurnStep {
