@@ -84,7 +84,6 @@ describe.each([
   it("cannot fill the memory with answers that it does not read [HARD-AGENT-5]", async () => {
     const sent = attack("ASK 60000", { timeout_ms: 2_000 });
     const { status, body } = await withOthersServed(sent);
-    if (status === 200) return;
     expect(status).toBe(504);
     const stopped = await gateway.json("POST", `/api/v1/agents/assistant/sessions/${body.session_id}/stop`, {
       body: { chat_id: "attack" },
