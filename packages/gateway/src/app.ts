@@ -17,7 +17,7 @@ import {
 import type { ConfigStore, Env, Paths } from "./config/index.ts";
 import { openDatabase } from "./db/index.ts";
 import { createHistory } from "./history/index.ts";
-import { createHttpServer, type Endpoint } from "./http/index.ts";
+import { createHttpServer, createStreamSlots, type Endpoint } from "./http/index.ts";
 import { agentRoutes } from "./http/routes/agents.ts";
 import { accessRoutes } from "./http/routes/channels/access.ts";
 import { deviceRoutes } from "./http/routes/channels/devicechat.ts";
@@ -106,6 +106,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     version: VERSION,
     places: () => sessions.places(),
     dbUnits: () => db.units,
+    connections: () => server.connections().open,
     channels: () => channels.reports(),
   });
   const shares = createShares({
@@ -188,7 +189,15 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const dashboards = createDashboardSessions({ clock, admin: authenticator.admin });
-  const shared = { sessions, runCommand, requireAgent, config, clock, onReader: monitoring.onReader };
+  const shared = {
+    sessions,
+    runCommand,
+    requireAgent,
+    config,
+    clock,
+    onReader: monitoring.onReader,
+    takeStream: createStreamSlots(config),
+  };
   const endpoints: Endpoint[] = [
     ...metaRoutes({ version: VERSION, served: () => endpoints.map(({ decl }) => decl) }),
     ...dashboardRoutes({
@@ -244,6 +253,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     log,
   });
   store.onChange(() => {
+    server.recheck();
     runtimes.refresh();
     sessions.reconfigure();
     history.reconfigure();

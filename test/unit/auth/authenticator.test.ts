@@ -109,12 +109,21 @@ describe("failed authentications", () => {
     expect(codeOf(() => verify("bad"))).toBe("API_KEY_INVALID");
   });
 
-  it("count an IPv6 network as one address", () => {
-    const { verify } = make([entry({ key: "good" })]);
-    for (let i = 0; i < 20; i++) codeOf(() => verify("bad", `2001:db8:1:2:0:0:0:${i}`));
-    expect(codeOf(() => verify("bad", "2001:db8:1:2:9:9:9:9"))).toBe("RATE_LIMITED");
-    expect(codeOf(() => verify("bad", "2001:db8:1:3:9:9:9:9"))).toBe("API_KEY_INVALID");
-  });
+  for (const [address, same, other] of [
+    ["2001:db8:1:2::1", "2001:db8:1:2:9:9:9:9", "2001:db8:1:3::1"],
+    ["2001:db8::1", "2001:db8:0:0:ffff::2", "2001:db8:0:1::1"],
+    ["2001:DB8::a:b:c:d", "2001:db8:0:0::1", "2001:db8::1:a:b:c:d"],
+    ["fe80::1%eth0", "fe80::2%eth1", "fe80:0:0:1::1%eth0"],
+    ["::ffff:192.0.2.1", "192.0.2.1", "::ffff:192.0.2.2"],
+    ["::ffff:c000:201", "192.0.2.1", "192.0.2.3"],
+  ] as const) {
+    it(`of ${address} and ${same} count together, of ${other} apart [EDGE-7]`, () => {
+      const { verify } = make([entry({ key: "good" })]);
+      for (let i = 0; i < 20; i++) codeOf(() => verify("bad", address));
+      expect(codeOf(() => verify("bad", same))).toBe("RATE_LIMITED");
+      expect(codeOf(() => verify("bad", other))).toBe("API_KEY_INVALID");
+    });
+  }
 });
 
 describe("dashboard sessions", () => {

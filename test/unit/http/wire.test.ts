@@ -1,32 +1,14 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { GatewayError, routes } from "@agent-gateway/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { endpoint, json } from "../../../packages/gateway/src/http/index.ts";
 import { parseQuery } from "../../../packages/gateway/src/http/query.ts";
+import { dial } from "../../fixtures/dial.ts";
 import { startTestServer } from "../../fixtures/http-server.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 import { until } from "../../harness.ts";
 
-/** A connection on which a test writes what no client would. */
-async function dial(port: number) {
-  const socket = connect(port, "127.0.0.1");
-  let received = "";
-  socket.setEncoding("latin1");
-  socket.on("data", (chunk: string) => {
-    received += chunk;
-  });
-  socket.on("error", () => {});
-  await once(socket, "connect");
-  return {
-    socket: socket as Socket,
-    text: () => received,
-    gets: (part: string) => until(() => received.includes(part), `${part} in ${JSON.stringify(received)}`),
-    closes: () => until(() => socket.destroyed || socket.readableEnded, "the connection to end"),
-  };
-}
 const HEAD = "Host: 127.0.0.1\r\nX-Api-Key: the-plain-key\r\nContent-Type: application/json\r\n";
 const POST = `POST /api/v1/agents/assistant/sessions HTTP/1.1\r\n${HEAD}`;
 

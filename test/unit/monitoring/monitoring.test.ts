@@ -34,6 +34,7 @@ const make = (places: LivePlace[] = [], channels: ChannelReport[] = []) => {
     version: "1.2.3",
     places: () => places,
     dbUnits: () => 7,
+    connections: () => 3,
     channels: () => channels,
   });
 };

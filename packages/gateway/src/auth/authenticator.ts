@@ -24,7 +24,9 @@ export interface Authenticator {
   verify(key: Buffer, address: string): Principal;
   /** False while the configuration has no key at all. */
   configured(): boolean;
-  /** The principal of this id, while it is configured as an admin key. */
+  /** The principal of this id as it is now; undefined when its key is no longer configured. */
+  find(id: string): Principal | undefined;
+  /** The same, while it is configured as an admin key. */
   admin(id: string): Principal | undefined;
 }
 
@@ -84,6 +86,7 @@ export function createAuthenticator({
     }
     return known;
   };
+  const find = (id: string) => current().find(({ principal }) => principal.id === id)?.principal;
   return {
     verify(key, address) {
       const digest = sha256(key);
@@ -103,7 +106,10 @@ export function createAuthenticator({
       throw new GatewayError("API_KEY_INVALID");
     },
     configured: () => keys().length > 0,
-    admin: (id) =>
-      current().find(({ principal: { id: own, level } }) => own === id && level === "admin")?.principal,
+    find,
+    admin(id) {
+      const found = find(id);
+      return found?.level === "admin" ? found : undefined;
+    },
   };
 }

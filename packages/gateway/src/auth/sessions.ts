@@ -15,6 +15,11 @@ export interface DashboardSessions {
   close(token: string): void;
 }
 
+const ID_PREFIX = "dashboard-";
+
+/** The id of the key that opened a dashboard session, from the id of its principal. */
+export const openerOf = (principal: Principal): string => principal.id.slice(ID_PREFIX.length);
+
 interface Session {
   keyId: string;
   expiresAt: number;
@@ -51,7 +56,7 @@ export function createDashboardSessions({
       if (session.expiresAt <= clock.now() || !opener) return undefined;
       session.expiresAt = clock.now() + LIFETIME_MS;
       sessions.set(key, session);
-      return { kind: "dashboard", id: `dashboard-${session.keyId}`, level: "admin", agents: opener.agents };
+      return { kind: "dashboard", id: `${ID_PREFIX}${session.keyId}`, level: "admin", agents: opener.agents };
     },
     close(token) {
       sessions.delete(digest(token));

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { addressGroup } from "../lib/ip.ts";
 
 /** Failed authentications that one address may have in a minute (contract section 11). */
 const MAX_FAILURES = 20;
@@ -13,14 +14,6 @@ export interface Throttle {
   failed(address: string): void;
 }
 
-/** One household or server commands a whole /64 of IPv6, so that is what counts as an address. */
-function group(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped) return mapped[1] as string;
-  if (!address.includes(":") || address.includes("::")) return address;
-  return address.split(":").slice(0, 4).join(":");
-}
-
 /** A minute begins with an address's first failure. The map is bounded: the address seen first goes first. */
 export function createThrottle(clock: Clock): Throttle {
   const windows = new Map<string, { until: number; failures: number }>();
@@ -32,12 +25,12 @@ export function createThrottle(clock: Clock): Throttle {
   };
   return {
     wait(address) {
-      const window = current(group(address));
+      const window = current(addressGroup(address));
       if (!window || window.failures < MAX_FAILURES) return 0;
       return Math.max(1, Math.ceil((window.until - clock.now()) / 1000));
     },
     failed(address) {
-      const key = group(address);
+      const key = addressGroup(address);
       const window = current(key);
       if (window) {
         window.failures++;

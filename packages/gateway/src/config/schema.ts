@@ -74,6 +74,22 @@ const apiSection = z
       ])
       .default({ perSecond: 100, burst: 200 })
       .describe("Request limit per key; false turns it off."),
+    uploadRateLimit: z
+      .union([
+        z.literal(false),
+        z.looseObject({
+          perSecond: z.number().positive().default(10).describe("Uploads per second and key."),
+          burst: z.number().positive().default(20).describe("Uploads at once per key."),
+        }),
+      ])
+      .default({ perSecond: 10, burst: 20 })
+      .describe("Upload limit per key; false turns it off."),
+    maxStreams: z
+      .number()
+      .int()
+      .positive()
+      .default(256)
+      .describe("Event streams that one key may have open at the same time."),
   })
   .prefault({});
 
@@ -135,6 +151,24 @@ export const gatewaySection = z.looseObject({
     .describe("Interface; `0.0.0.0` listens on all. `GATEWAY_BIND` in the environment wins.")
     .meta(RESTART),
   allowedHosts: z.array(z.string()).default([]).describe("Further names accepted in the `Host` header."),
+  maxConnections: z
+    .number()
+    .int()
+    .positive()
+    .default(1024)
+    .describe("Connections open at the same time; one remote address may have half of them."),
+  stalledReaderMs: z
+    .number()
+    .int()
+    .positive()
+    .default(60_000)
+    .describe("Time after which a client that has stopped reading its reply is disconnected."),
+  minFreeBytes: z
+    .number()
+    .int()
+    .min(0)
+    .default(1_073_741_824)
+    .describe("Free space on the disk below which nothing new is accepted; 0 turns the check off."),
   timezone: zone("Default of every time zone below; `UTC` when unset or invalid."),
   publicUrl: z
     .string()
@@ -161,6 +195,12 @@ export const gatewaySection = z.looseObject({
   media: z
     .looseObject({
       maxUploadBytes: z.number().int().positive().default(20_971_520).describe("Largest upload."),
+      quotaBytes: z
+        .number()
+        .int()
+        .positive()
+        .default(5_368_709_120)
+        .describe("Bytes that the media folder of one agent may hold."),
     })
     .prefault({}),
   models: z.array(model).default([]).describe("Models while no live catalogue answers."),

@@ -67,6 +67,41 @@ export async function readBytes(req: IncomingMessage, clock: Clock, limits: Body
   return collect(req, clock, limits);
 }
 
+/** A body that is handed on as it comes must bring this much in this time, or its connection is given up. */
+const RAW_LOOK_MS = 30_000;
+const RAW_LEAST_BYTES = 16 * 1024;
+/** An upload is of limited size, and so is its time; an import is not. */
+const BINARY_LOOKS = 30;
+
+const lateBody = () =>
+  new GatewayError("INVALID_REQUEST", "The body did not come in time.", {
+    status: 408,
+    headers: { connection: "close" },
+  });
+
+/** Calls `late` once when a raw body comes too slowly. A body that waits for the gateway is not slow. */
+export function watchRawBody(
+  req: IncomingMessage,
+  clock: Clock,
+  kind: "binary" | "ndjson",
+  late: (error: GatewayError) => void,
+): void {
+  // What came along with the headers is not known, so the first look lets everything pass.
+  let before = Number.NEGATIVE_INFINITY;
+  let looks = 0;
+  const stop = clock.every(RAW_LOOK_MS, () => {
+    if (req.complete || req.destroyed) return stop();
+    const { bytesRead } = req.socket;
+    // What lies there unread is ours to take.
+    const slow = bytesRead - before < RAW_LEAST_BYTES && req.readableLength === 0;
+    before = bytesRead;
+    if (!slow && (kind === "ndjson" || ++looks < BINARY_LOOKS)) return;
+    stop();
+    late(lateBody());
+  });
+  req.once("end", stop).once("close", stop);
+}
+
 function startsWithMark(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
@@ -100,11 +135,7 @@ function collect(
     // One look per interval instead of a new timer per chunk.
     const stop = clock.every(idleMs, () => {
       if (size === before || ++intervals >= MAX_INTERVALS) {
-        const late = new GatewayError("INVALID_REQUEST", "The body did not come in time.", {
-          status: 408,
-          headers: { connection: "close" },
-        });
-        return settle(() => reject(late));
+        return settle(() => reject(lateBody()));
       }
       before = size;
     });

@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { GatewayError, type RouteDecl } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { hasBody, readJson } from "./body.ts";
+import { hasBody, readJson, watchRawBody } from "./body.ts";
 import type { RequestContext } from "./endpoint.ts";
 import { toGatewayError, validationError } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import type { HostGuard } from "./hosts.ts";
+import type { InFlight } from "./in-flight.ts";
 import { parseQuery } from "./query.ts";
 import { send, sendError, setBaseHeaders } from "./reply.ts";
 import type { CompiledRoute, Match } from "./router.ts";
@@ -14,15 +15,15 @@ import type { CompiledRoute, Match } from "./router.ts";
 export interface DispatchDeps {
   find: (method: string, url: string) => Match;
   guard: Guard;
-  takeToken: (id: string) => void;
+  inFlight: InFlight;
+  takeToken: (route: CompiledRoute, id: string) => void;
   hosts: HostGuard;
   clock: Clock;
   log: Logger;
   onRequest?: ((method: string, route: string, status: number, ms: number) => void) | undefined;
 }
 
-/** A raw body of which nothing comes, and the unread rest of a refused one, may hold a connection for so long. */
-const RAW_IDLE_MS = 120_000;
+/** The unread rest of a refused body may hold a connection for so long. */
 const UNREAD_MS = 30_000;
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 
@@ -30,7 +31,7 @@ type Dispatch = (req: IncomingMessage, res: ServerResponse, requestId: string) =
 
 /** Takes one request through the checks in the order of contract section 3, to its handler and back. Never rejects. */
 export function createDispatcher(deps: DispatchDeps): Dispatch {
-  const { find, guard, takeToken, hosts, clock, log, onRequest } = deps;
+  const { find, guard, inFlight, takeToken, hosts, clock, log, onRequest } = deps;
   const fail = (req: IncomingMessage, res: ServerResponse, requestId: string, error: unknown) => {
     const shown = toGatewayError(error);
     if (shown.status >= 500 && !(error instanceof GatewayError && shown.code !== "INTERNAL")) {
@@ -42,6 +43,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
 
   return async (req, res, requestId) => {
     let route: CompiledRoute | undefined;
+    let leave: (() => void) | undefined;
     const method = req.method as string;
     const started = performance.now();
     try {
@@ -49,12 +51,17 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       const match = find(method, req.url as string);
       route = match.route;
       const { decl } = route;
-      const principal = guard(req, route, route.hasAgent ? match.params.agentId : undefined);
-      // Before the body is read: a key over its limit must not cost a megabyte of parsing.
-      if (route.needsKey) takeToken(principal.id);
+      const agentId = route.hasAgent ? match.params.agentId : undefined;
+      const principal = guard.admit(req, route, agentId);
+      if (route.needsKey) {
+        // Before the body is read: a key over its limit must not cost a megabyte of parsing.
+        takeToken(route, principal.id);
+        leave = inFlight.enter({ res, requestId, route, agentId, principal });
+      }
       const params = decl.params ? validate(decl.params, match.params, "path") : match.params;
       const query = decl.query ? validate(decl.query, parseQuery(match.query), "query") : undefined;
-      const body = await readBody(decl, req, res, clock);
+      const late = (error: GatewayError) => sendError(res, requestId, error);
+      const body = await readBody(decl, req, res, clock, late);
       if (decl.rawReply) setBaseHeaders(res, requestId);
       const context = createContext(req, res, requestId, { params, query, body, principal });
       await send(res, requestId, await route.handler(context));
@@ -67,6 +74,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
         fail(req, res, requestId, failure);
       }
     }
+    leave?.();
     onRequest?.(method, route?.decl.path ?? "unknown", res.statusCode, performance.now() - started);
   };
 }
@@ -87,11 +95,16 @@ function validate<T extends NonNullable<RouteDecl["body"]>>(
   return result.data;
 }
 
-async function readBody(decl: RouteDecl, req: IncomingMessage, res: ServerResponse, clock: Clock) {
+async function readBody(
+  decl: RouteDecl,
+  req: IncomingMessage,
+  res: ServerResponse,
+  clock: Clock,
+  late: (error: GatewayError) => void,
+) {
   if (req.headers.expect !== undefined) res.writeContinue();
   if (decl.rawBody) {
-    req.socket.setTimeout(RAW_IDLE_MS);
-    req.once("end", () => req.socket.setTimeout(0));
+    watchRawBody(req, clock, decl.rawBody, late);
     return undefined;
   }
   if (!decl.body) return undefined;

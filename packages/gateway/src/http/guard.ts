@@ -4,6 +4,7 @@ import {
   type Authenticator,
   type DashboardSessions,
   hasLevel,
+  openerOf,
   type Principal,
   presentedKey,
   reaches,
@@ -19,8 +20,15 @@ export interface GuardDeps {
   onLoopback: () => boolean;
 }
 
-/** Decides who a request speaks for and whether that may call the route, in the order of contract section 3. */
-export type Guard = (req: IncomingMessage, route: CompiledRoute, agentId: string | undefined) => Principal;
+export interface Guard {
+  /**
+   * Decides who a request speaks for and whether that may call the route, in the order of contract section 3.
+   * @throws GatewayError 401, 403, 404 `AGENT_NOT_FOUND`, 429, 503
+   */
+  admit(req: IncomingMessage, route: CompiledRoute, agentId: string | undefined): Principal;
+  /** Why a principal that was let in would not be now; undefined while it would. */
+  judge(principal: Principal, route: CompiledRoute, agentId: string | undefined): GatewayError | undefined;
+}
 
 const NOBODY: Principal = Object.freeze({
   kind: "none",
@@ -30,7 +38,7 @@ const NOBODY: Principal = Object.freeze({
 });
 const OPEN: Principal = Object.freeze({ kind: "open", id: "open", level: "admin", agents: "*" });
 
-/** @throws GatewayError from the returned guard: 401, 403, 404 `AGENT_NOT_FOUND`, 429, 503 */
+/** Guards the routes with the keys and dashboard sessions that there are. */
 export function createGuard({ authenticator, sessions, agentExists, onLoopback }: GuardDeps): Guard {
   const identify = (req: IncomingMessage): Principal | undefined => {
     const key = presentedKey(req.headers);
@@ -51,22 +59,37 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
     throw new GatewayError("API_KEY_MISSING", "This needs an admin key or a dashboard login.");
   };
 
-  return (req, route, agentId) => {
-    if (!route.needsKey) return NOBODY;
-    if (route.decl.monitor) return monitor(req);
-    const principal = identify(req);
-    if (!principal) throw new GatewayError("API_KEY_MISSING");
-    if (agentId !== undefined) {
-      if (!agentExists(agentId)) throw new GatewayError("AGENT_NOT_FOUND");
-      if (!reaches(principal, agentId)) {
-        throw new GatewayError("FORBIDDEN", "This key does not reach this agent.");
-      }
+  const lacks = (principal: Principal, route: CompiledRoute, agentId: string | undefined) => {
+    if (agentId !== undefined && !reaches(principal, agentId)) {
+      return new GatewayError("FORBIDDEN", "This key does not reach this agent.");
     }
-    const level = route.decl.auth as Principal["level"];
-    if (!hasLevel(principal, level)) {
-      throw new GatewayError("FORBIDDEN", `This needs a key with the level ${level}.`);
-    }
-    return principal;
+    const level = route.decl.monitor ? "admin" : (route.decl.auth as Principal["level"]);
+    return hasLevel(principal, level)
+      ? undefined
+      : new GatewayError("FORBIDDEN", `This needs a key with the level ${level}.`);
+  };
+  const asNow = (principal: Principal): Principal | undefined => {
+    if (principal.kind === "open") return authenticator.configured() ? undefined : principal;
+    return principal.kind === "dashboard"
+      ? authenticator.admin(openerOf(principal))
+      : authenticator.find(principal.id);
+  };
+
+  return {
+    admit(req, route, agentId) {
+      if (!route.needsKey) return NOBODY;
+      if (route.decl.monitor) return monitor(req);
+      const principal = identify(req);
+      if (!principal) throw new GatewayError("API_KEY_MISSING");
+      if (agentId !== undefined && !agentExists(agentId)) throw new GatewayError("AGENT_NOT_FOUND");
+      const error = lacks(principal, route, agentId);
+      if (error) throw error;
+      return principal;
+    },
+    judge(principal, route, agentId) {
+      const now = asNow(principal);
+      return now ? lacks(now, route, agentId) : new GatewayError("API_KEY_INVALID");
+    },
   };
 }
 

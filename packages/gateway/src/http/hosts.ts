@@ -5,7 +5,7 @@ import { isLoopbackHost } from "../lib/loopback.ts";
 
 /** Guards against DNS rebinding and requests of foreign pages, on loopback too. */
 export interface HostGuard {
-  /** @throws GatewayError `INVALID_REQUEST` without a `Host`, `FORBIDDEN` when the `Host`, or the `Origin` of a request that changes something, is foreign. */
+  /** @throws GatewayError `INVALID_REQUEST` without a `Host` or with two, `FORBIDDEN` when the `Host`, or the `Origin` of a request that changes something, is foreign. */
   check(req: IncomingMessage, changesState: boolean): void;
 }
 
@@ -17,6 +17,22 @@ const MAX_KNOWN = 100;
 function split(value: string): { name: string; port: string } | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\[\]]+)(?::(\d{1,5}))?$/.exec(value.toLowerCase());
   return match ? { name: (match[1] as string).replace(/\.$/, ""), port: match[2] ?? "" } : undefined;
+}
+
+/** Which of two a proxy in front has looked at, nobody knows. */
+const ONCE = new Set(["host", "authorization", "x-api-key"]);
+
+/** @throws GatewayError `INVALID_REQUEST` when a header that decides who and where is given twice. */
+function refuseTwice(rawHeaders: readonly string[]): void {
+  let seen = "";
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    if (!ONCE.has(name)) continue;
+    if (seen.includes(`${name} `)) {
+      throw new GatewayError("INVALID_REQUEST", `The request has more than one ${name} header.`);
+    }
+    seen += `${name} `;
+  }
 }
 
 /** `bound` is the address that the server was told to listen on; read once it listens. */
@@ -63,6 +79,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
   return {
     check(req, changesState) {
       if (config() !== source) refresh();
+      refuseTwice(req.rawHeaders);
       if (req.headers.host === undefined && req.httpVersion === "1.1") {
         throw new GatewayError("INVALID_REQUEST", "The request has no Host header.");
       }

@@ -1,6 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { CompiledRoute } from "./router.ts";
 
 const MAX_BUCKETS = 10_000;
 
@@ -9,14 +10,13 @@ interface Bucket {
   at: number;
 }
 
-/**
- * Requests per second and key, with a burst (`gateway.api.rateLimit`). The returned function takes one.
- * @throws GatewayError `RATE_LIMITED` from the returned function
- */
-export function createRateLimiter(config: () => Config, clock: Clock): (id: string) => void {
+type Limit = Config["gateway"]["api"]["rateLimit"];
+
+/** Token buckets by key, with a limit that may change at any time. */
+function createBuckets(limitNow: () => Limit, what: string, clock: Clock): (id: string) => void {
   const buckets = new Map<string, Bucket>();
   return (id) => {
-    const limit = config().gateway.api.rateLimit;
+    const limit = limitNow();
     if (limit === false) return;
     const now = clock.now();
     let bucket = buckets.get(id);
@@ -34,8 +34,25 @@ export function createRateLimiter(config: () => Config, clock: Clock): (id: stri
       return;
     }
     const wait = Math.max(1, Math.ceil((1 - bucket.tokens) / limit.perSecond));
-    throw new GatewayError("RATE_LIMITED", `Too many requests with this key; try again in ${wait} s.`, {
+    throw new GatewayError("RATE_LIMITED", `Too many ${what} with this key; try again in ${wait} s.`, {
       headers: { "retry-after": String(wait) },
     });
+  };
+}
+
+/**
+ * Requests per second and key, with a burst (`gateway.api.rateLimit`), and uploads with a limit of their own
+ * (`gateway.api.uploadRateLimit`). The returned function takes one.
+ * @throws GatewayError `RATE_LIMITED` from the returned function
+ */
+export function createRateLimiter(
+  config: () => Config,
+  clock: Clock,
+): (route: CompiledRoute, id: string) => void {
+  const requests = createBuckets(() => config().gateway.api.rateLimit, "requests", clock);
+  const uploads = createBuckets(() => config().gateway.api.uploadRateLimit, "uploads", clock);
+  return ({ decl }, id) => {
+    requests(id);
+    if (decl.rawBody === "binary" && decl.auth !== "signature") uploads(id);
   };
 }

@@ -16,8 +16,6 @@ const BASE = [
   "default-src 'none'; frame-ancestors 'none'",
 ] as const;
 const JSON_TYPE = "application/json; charset=utf-8";
-/** A peer that takes nothing of a finished reply for so long is cut off. */
-const STALLED_MS = 120_000;
 
 /** Sets what every reply carries, for handlers that write to `res` themselves. */
 export function setBaseHeaders(res: ServerResponse, requestId: string): void {
@@ -29,11 +27,6 @@ function begin(res: ServerResponse, requestId: string, status: number, headers: 
   if (!res.hasHeader("x-request-id")) setBaseHeaders(res, requestId);
   for (const name in headers) res.setHeader(name, headers[name] as string);
   res.statusCode = status;
-}
-
-function cutOffWhenStalled(res: ServerResponse): void {
-  // Node sets the timeout anew with the connection's next request.
-  if (!res.writableFinished) res.socket?.setTimeout(STALLED_MS);
 }
 
 function sendJson(res: ServerResponse, requestId: string, status: number, text: string): void {
@@ -49,15 +42,13 @@ function sendJson(res: ServerResponse, requestId: string, status: number, text: 
     ...BASE,
   ]);
   res.end(text);
-  if (length > res.writableHighWaterMark) cutOffWhenStalled(res);
 }
 
 /** Writes a handler's reply. Resolves once it is handed over; a stream, once it has ended or its reader has gone. */
 export async function send(res: ServerResponse, requestId: string, reply: Reply): Promise<void> {
-  if ("handled" in reply) {
-    if (res.writableEnded) cutOffWhenStalled(res);
-    return;
-  }
+  // Ended already where the key's right went in between; a stream must be closed all the same.
+  if (res.writableEnded && "stream" in reply) reply.stream.destroy();
+  if ("handled" in reply || res.writableEnded) return;
   if ("json" in reply && !reply.headers && !res.hasHeader("x-request-id")) {
     sendJson(res, requestId, reply.status, JSON.stringify(reply.json));
     return;
@@ -77,13 +68,12 @@ export async function send(res: ServerResponse, requestId: string, reply: Reply)
     res.end(JSON.stringify(reply.json));
   } else if ("bytes" in reply) res.end(reply.bytes);
   else res.end();
-  cutOffWhenStalled(res);
 }
 
 /** Answers with an error; where a reply has begun already, the connection breaks, so that nobody takes it for whole. */
 export function sendError(res: ServerResponse, requestId: string, error: GatewayError): void {
   if (res.headersSent) {
-    res.destroy();
+    if (!res.writableEnded) res.destroy();
     return;
   }
   for (const name of res.getHeaderNames()) res.removeHeader(name);

@@ -8,10 +8,12 @@ import type { Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
+import { type Connections, watchConnections } from "./connections.ts";
 import { createDispatcher } from "./dispatch.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { createGuard } from "./guard.ts";
 import { createHostGuard } from "./hosts.ts";
+import { createInFlight } from "./in-flight.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { createRouter } from "./router.ts";
 import { createUpgradeHandler, endRaw, isWebSocket } from "./upgrade.ts";
@@ -36,6 +38,10 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /** Accepts nothing more; resolves when all replies are finished, at the latest after `graceMs`, which cuts the rest off. */
   close(graceMs: number): Promise<void>;
+  /** Connections that are open now. */
+  connections: Connections["count"];
+  /** To be called when the keys have changed: ends the requests whose key no longer allows them. */
+  recheck(): void;
 }
 
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -47,10 +53,14 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let bound = "127.0.0.1";
   let closing = false;
   const hosts = createHostGuard(config, () => bound);
+  const guard = createGuard({ ...deps, onLoopback: () => isLoopbackHost(bound) });
+  const inFlight = createInFlight(({ principal, route, agentId }) => guard.judge(principal, route, agentId));
+  const takeToken = createRateLimiter(config, clock);
   const dispatch = createDispatcher({
     find: createRouter(deps.endpoints, deps.publicPath),
-    guard: createGuard({ ...deps, onLoopback: () => isLoopbackHost(bound) }),
-    takeToken: createRateLimiter(config, clock),
+    guard,
+    inFlight,
+    takeToken,
     hosts,
     clock,
     log,
@@ -65,7 +75,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Imports and uploads take as long as they need; idle bodies end by the dispatcher's own timers.
+      connectionsCheckingInterval: HEADERS_TIMEOUT_MS / 3,
+      // Finds peers that vanished without a word, which a reader that waits would keep for ever.
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_MS,
+      // Bodies have deadlines of their own, by their kind.
       requestTimeout: 0,
       shouldUpgradeCallback: isWebSocket,
       // The host guard asks for it, with an answer in the gateway's own shape.
@@ -81,7 +95,11 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     else endRaw(socket, badMessage(error.code));
   });
 
+  const connections = watchConnections(server, { config, clock, log });
+
   return {
+    connections: connections.count,
+    recheck: inFlight.recheck,
     listen(host, port) {
       bound = host;
       const { promise, resolve, reject } = Promise.withResolvers<{ host: string; port: number }>();

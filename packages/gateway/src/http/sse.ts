@@ -1,13 +1,10 @@
 import type { ServerResponse } from "node:http";
-import { DONE, type TurnEvent } from "@agent-gateway/contract";
+import { DONE, type GatewayError, type TurnEvent } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import { type Cursor, encode, type TurnLog } from "../sessions/index.ts";
 
 /** Written to a client that does not read, this much waits in its socket before the reader pauses. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-
-/** A client that reads nothing for this long has gone, whatever its connection says. */
-const STALLED_MS = 120_000;
 
 export interface SseOptions {
   clock: Clock;
@@ -17,6 +14,16 @@ export interface SseOptions {
   /** Ends the stream after this many ms with `event` in place of what is still to come. */
   budget?: { ms: number; event: TurnEvent };
   onReader?: (delta: 1 | -1) => void;
+}
+
+/** True when the reply that has begun is an event stream. */
+export const isEventStream = (res: ServerResponse): boolean =>
+  String(res.getHeader("content-type")).startsWith("text/event-stream");
+
+/** Ends a stream before its turn does; the turn is not touched. */
+export function endStream(res: ServerResponse, requestId: string, error: GatewayError): void {
+  const frame = { type: "error", message: error.message, code: error.code, request_id: requestId };
+  if (!res.writableEnded) res.end(`data: ${JSON.stringify(frame)}\n\ndata: ${DONE}\n\n`);
 }
 
 /**
@@ -38,7 +45,6 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
   return new Promise((resolve) => {
     let blocked = false;
     let over = false;
-    let cancelStall = () => {};
 
     const finish = () => {
       if (over) return;
@@ -46,37 +52,29 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
       unsubscribe();
       cancelKeepalive();
       cancelBudget();
-      cancelStall();
       options.onReader?.(-1);
       resolve();
     };
     const pump = () => {
-      if (over || blocked) return;
+      if (over || blocked || res.writableEnded) return;
       const data = log.framesAfter(cursor);
       if (data) {
         blocked = !res.write(data) && res.writableLength > MAX_WAITING_BYTES;
-        if (blocked) {
-          res.once("drain", unblock);
-          cancelStall = clock.after(STALLED_MS, () => res.destroy());
-        }
+        if (blocked) res.once("drain", unblock);
       }
       if (log.ended && cursor.seq >= log.lastSeq) {
         // A reader that starts exactly at the end has no frame left that carries the sentinel.
         res.end(data ? undefined : `data: ${DONE}\n\n`);
-        const cancelRest = clock.after(STALLED_MS, () => res.destroy());
-        res.once("close", cancelRest);
-        res.once("finish", cancelRest);
         finish();
       }
     };
     const unblock = () => {
-      cancelStall();
       blocked = false;
       pump();
     };
     const unsubscribe = log.subscribe(pump);
     const cancelKeepalive = clock.every(options.keepaliveMs, () => {
-      if (!blocked) res.write(": keepalive\n\n");
+      if (!blocked && !res.writableEnded) res.write(": keepalive\n\n");
     });
     const cancelBudget = options.budget
       ? clock.after(options.budget.ms, () => {

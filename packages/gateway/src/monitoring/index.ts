@@ -27,6 +27,8 @@ export interface MonitoringDeps {
   places(): Iterable<LivePlace>;
   /** Units handed to the database's writer since the start. */
   dbUnits(): number;
+  /** Open connections of the HTTP server. */
+  connections(): number;
   /** Every connection of an enabled channel. */
   channels(): readonly ChannelReport[] | Promise<readonly ChannelReport[]>;
 }
@@ -84,6 +86,12 @@ export function createMonitoring(deps: MonitoringDeps) {
     },
   );
   const sse = createGauge("agent_gateway_sse_readers", "Open event streams.", [], () => [[[], readers]]);
+  const connections = createGauge(
+    "agent_gateway_http_connections",
+    "Open connections to the HTTP server.",
+    [],
+    () => [[[], deps.connections()]],
+  );
   const info = createGauge("agent_gateway_info", "Version of the gateway.", ["version"], () => [
     [[version], 1],
   ]);
@@ -98,6 +106,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     turnSeconds,
     sessions,
     sse,
+    connections,
     writes,
   ];
 

@@ -20,6 +20,8 @@ export interface MessageDeps {
   config: () => Config;
   clock: Clock;
   onReader(delta: 1 | -1): void;
+  /** Takes one of the key's places for event streams. */
+  takeStream(keyId: string): Disposable;
 }
 
 /** A greeting has no timeout of its own in the request; it gets the messages' default. */
@@ -102,6 +104,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       }
       const chatId = `api-${body.chat_id}`;
       if (command) return json(await deps.runCommand(agent, chatId, body.session_id, command));
+      using _place = body.stream ? deps.takeStream(principal.id) : undefined;
       const turn = await sessions.send({
         agent,
         requestId,
@@ -123,12 +126,13 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         }),
       );
       void turn.done.then(cancel);
-      return stream(context, turn);
+      return await stream(context, turn);
     }),
 
     endpoint(routes.greet, async (context) => {
       const agent = agentOf(context.params.agentId);
       const { chat_id, session_id } = context.body;
+      using _place = deps.takeStream(context.principal.id);
       const turn = await sessions.greet(
         agent,
         `api-${chat_id}`,
@@ -136,13 +140,14 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         context.requestId,
         GREETING_SOFT_MS,
       );
-      return turn ? stream(context, turn) : { status: 204, empty: true };
+      return turn ? await stream(context, turn) : { status: 204, empty: true };
     }),
 
     endpoint(routes.inject, async (context) => {
       const { agentId, sessionId } = context.params;
       const chatId = storedChatId(agentId, context.params.chatId, sessionId);
       const budgetMs = timing().injectionMs;
+      using _place = deps.takeStream(context.principal.id);
       const turn = await sessions.send({
         agent: agentOf(agentId),
         requestId: context.requestId,
@@ -153,7 +158,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         softMs: budgetMs,
         kind: "injection",
       });
-      return stream(context, turn, budgetMs);
+      return await stream(context, turn, budgetMs);
     }),
   ];
 }

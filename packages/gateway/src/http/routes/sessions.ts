@@ -11,6 +11,8 @@ export interface SessionRouteDeps {
   config: () => Config;
   clock: Clock;
   onReader(delta: 1 | -1): void;
+  /** Takes one of the key's places for event streams. */
+  takeStream(keyId: string): Disposable;
 }
 
 export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
@@ -62,7 +64,7 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
       await sessions.restart(deps.requireAgent(params.agentId), row);
       return json({ restarting: true as const });
     }),
-    endpoint(routes.streamSession, async ({ params, query, req, res }) => {
+    endpoint(routes.streamSession, async ({ params, query, principal, req, res }) => {
       const header = req.headers["last-event-id"];
       const afterSeq = query.after_seq ?? cursorOf(typeof header === "string" ? header : undefined);
       if (afterSeq !== undefined && query.request_id === undefined) {
@@ -77,6 +79,7 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
       // Without a cursor the reader takes what is kept, from wherever that begins.
       const cursor = turn.log.cursorAt(afterSeq === undefined ? turn.log.firstSeq - 1 : after);
       if (!cursor) throw new GatewayError("TURN_TRUNCATED");
+      using _place = deps.takeStream(principal.id);
       res.setHeader("x-request-id", turn.requestId);
       const { keepaliveMs } = deps.config().gateway.turns;
       await streamTurn(res, turn.log, { clock: deps.clock, keepaliveMs, cursor, onReader: deps.onReader });

@@ -1,0 +1,15 @@
+/** Rules of the way in and out: connections, readers, keys, space. */
+export const edge = {
+  "EDGE-1":
+    "a reader that takes nothing of what it is owed for gateway.stalledReaderMs loses its connection, whatever it was reading; a slow one that makes progress keeps it, and no turn is touched",
+  "EDGE-2": "headers and bodies have a deadline: a request that trickles in is answered 408 and cut off",
+  "EDGE-3":
+    "at most gateway.maxConnections connections, half of them from one remote address; one more is answered 503 CAPACITY and closed",
+  "EDGE-4":
+    "at most gateway.api.maxStreams event streams per key; one more is 429 RATE_LIMITED before the turn begins",
+  "EDGE-5":
+    "when the configuration changes, the streams, downloads and waiting requests end whose key is gone, lost its level or its agent; the others and all turns go on",
+  "EDGE-6": "a second Host, Authorization or X-Api-Key header is 400",
+  "EDGE-7":
+    "failed authentications of one IPv6 /64 count together, however its addresses are written; a mapped IPv4 address counts as itself",
+} as const;
