@@ -55,7 +55,7 @@ function problem(route: Route, want: Expected, answer: Answer): string | undefin
   }
   const schema = route.responses[status];
   if (schema === undefined) return status === 308 ? undefined : "has a status that is not declared";
-  const parsed = /json/.test(String(headers["content-type"])) ? schema?.safeParse(body) : undefined;
+  const parsed = /json/.test(String(headers["content-type"])) ? schema?.().safeParse(body) : undefined;
   return parsed && !parsed.success ? `breaks its schema: ${parsed.error.message}` : undefined;
 }
 

@@ -6,8 +6,8 @@ import { type RouteName, routes } from "./routes/index.ts";
 import { readSse } from "./sse-reader.ts";
 
 type Decl<N extends RouteName> = (typeof routes)[N];
-type InputOf<D, K extends string> = D extends { [P in K]: infer S extends z.ZodType }
-  ? z.input<S>
+type InputOf<D, K extends string> = D extends { [P in K]: infer S extends () => z.ZodType }
+  ? z.input<ReturnType<S>>
   : undefined;
 type Part<K extends string, T> = [T] extends [undefined]
   ? { [P in K]?: undefined }
@@ -28,7 +28,9 @@ export type CallInput<N extends RouteName> = Part<"params", InputOf<Decl<N>, "pa
   Common;
 type Arguments<N extends RouteName> =
   Record<never, never> extends CallInput<N> ? [input?: CallInput<N>] : [input: CallInput<N>];
-type Replies<R> = { [S in keyof R]: R[S] extends z.ZodType ? z.output<R[S]> : undefined }[keyof R];
+type Replies<R> = {
+  [S in keyof R]: R[S] extends () => z.ZodType ? z.output<ReturnType<R[S]>> : undefined;
+}[keyof R];
 /** What the route answers; undefined where it has no JSON. */
 export type CallReply<N extends RouteName> = Replies<Decl<N>["responses"]>;
 

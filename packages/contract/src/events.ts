@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { turnEvent } from "./schemas/events.ts";
 
-export type TurnEvent = z.output<typeof turnEvent>;
+export type TurnEvent = z.output<ReturnType<typeof turnEvent>>;
 
 /** An event as it goes over the wire: numbered, and named after its turn. */
 export type TurnFrame = TurnEvent & { seq: number; request_id: string };

@@ -1,10 +1,11 @@
 import type * as z from "zod";
 import type { ErrorCode } from "./errors.ts";
+import type { Lazy } from "./lazy.ts";
 
 /** Who may call a route. `ticket` and `signature` routes verify themselves as their first step. */
 export type AuthLevel = "none" | "key" | "write" | "admin" | "ticket" | "signature";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-type Shape = z.ZodObject<z.ZodRawShape>;
+type Shape = Lazy<z.ZodObject<z.ZodRawShape>>;
 
 /** What a body other than JSON is. `ndjson` and `binary` are handed on as a stream. */
 export type RawBody = "binary" | "ndjson";
@@ -42,13 +43,13 @@ export interface RouteDecl {
   tag: string;
   params?: Shape;
   query?: Shape;
-  body?: z.ZodType;
+  body?: Lazy<z.ZodType>;
   /** True where a missing body is fine. */
   bodyOptional?: true;
   rawBody?: RawBody;
   rawReply?: RawReply;
   /** JSON replies by status; `null` where the status has no body. */
-  responses: Readonly<Record<number, z.ZodType | null>>;
+  responses: Readonly<Record<number, Lazy<z.ZodType> | null>>;
   /** Codes beyond those that auth and validation bring. */
   errors?: readonly ErrorCode[];
   cli?: CliDecl;
@@ -59,13 +60,12 @@ export function route<const D extends RouteDecl>(decl: D): D {
   return decl;
 }
 
-type Out<T> = T extends z.ZodType ? z.output<T> : undefined;
-export type ParamsOf<D extends RouteDecl> = D["params"] extends z.ZodType
-  ? z.output<D["params"]>
-  : Record<string, string>;
+type Out<T> = T extends Lazy<infer S extends z.ZodType> ? z.output<S> : undefined;
+export type ParamsOf<D extends RouteDecl> =
+  D["params"] extends Lazy<infer S extends z.ZodType> ? z.output<S> : Record<string, string>;
 export type QueryOf<D extends RouteDecl> = Out<D["query"]>;
 export type BodyOf<D extends RouteDecl> = Out<D["body"]>;
-type In<T> = T extends z.ZodType ? z.input<T> : undefined;
+type In<T> = T extends Lazy<infer S extends z.ZodType> ? z.input<S> : undefined;
 export type ReplyOf<D extends RouteDecl> = {
   [S in keyof D["responses"]]: In<D["responses"][S]>;
 }[keyof D["responses"]];

@@ -42,7 +42,7 @@ describe("agents", () => {
       channels: {},
       devicechat_accounts: [],
     });
-    expect(routes.getAgent.responses[200].safeParse({ agent: shown }).success).toBe(true);
+    expect(routes.getAgent.responses[200]().safeParse({ agent: shown }).success).toBe(true);
   });
 
   it("are created in the file, with a workspace, and are there at once [AGENT-2]", async () => {
@@ -81,7 +81,7 @@ describe("agents", () => {
     [{ type: "builtin", model: "${GATEWAY_ADMIN_KEY}" }, "runtime.model"],
   ])("are refused with a runtime that does not fit together: %j", async (runtime, path) => {
     const { agents, file } = await open(first);
-    const input = createAgent.parse({ id: "new", runtime });
+    const input = createAgent().parse({ id: "new", runtime });
     await expect(agents.create(input)).rejects.toMatchObject({
       code: "INVALID_REQUEST",
       details: [{ path }],
@@ -102,7 +102,7 @@ describe("agents", () => {
     });
     expect(await agents.update("assistant", { model: null })).toMatchObject({ model: null, name: "N" });
     expect((await file()).agents[0]).not.toHaveProperty("model");
-    expect(updateAgent.safeParse({ connectors: {} }).success).toBe(false);
+    expect(updateAgent().safeParse({ connectors: {} }).success).toBe(false);
     await expect(agents.update("nobody", { name: "x" })).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
   });
 

@@ -18,7 +18,7 @@ async function open(entry: Record<string, unknown> = {}, env = {}, ports = {}) {
   return {
     ...opened,
     patch: (fields: Record<string, unknown>, by?: { isAdmin: boolean }) =>
-      opened.agents.update("my-bot", updateAgent.parse(fields), by),
+      opened.agents.update("my-bot", updateAgent().parse(fields), by),
     entry: async () => (await opened.file()).agents[0],
     variables: () => readDotenv(envFile),
     envText: () => readFile(envFile, "utf8").catch(() => null),
@@ -202,7 +202,7 @@ describe("policies in the agent update", () => {
     ],
   ])("take any stable id on the lists of %s, and no name [CH-CONFIG-8]", (channel, users, groups, names) => {
     const takes = (list: string, ids: string[]) =>
-      updateAgent.safeParse({ [`${channel}_${list}`]: ids }).success;
+      updateAgent().safeParse({ [`${channel}_${list}`]: ids }).success;
     expect(takes("dm_allowlist", users)).toBe(true);
     expect(takes("group_allowlist", groups)).toBe(true);
     for (const list of ["dm_allowlist", "group_allowlist"]) {
@@ -255,7 +255,7 @@ describe("policies in the agent update", () => {
   ])(
     "are stable ids and known words, of fields that exist: %j [CH-CONFIG-8, CH-CONFIG-10]",
     (fields, path) => {
-      const parsed = updateAgent.safeParse(fields);
+      const parsed = updateAgent().safeParse(fields);
       expect(parsed.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
     },
   );

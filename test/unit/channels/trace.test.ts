@@ -100,7 +100,7 @@ describe("a message's trace", () => {
         },
       ],
     });
-    expect(routes.traceMessage.responses[200].safeParse(found).success).toBe(true);
+    expect(routes.traceMessage.responses[200]().safeParse(found).success).toBe(true);
     expect(JSON.stringify(found)).not.toContain("secret");
     for (const id of ["update-9", "m1", REQUEST, "r-1"]) expect(await trace.find("a", id)).toEqual(found);
     expect(await trace.find("b", "77")).toBeUndefined();

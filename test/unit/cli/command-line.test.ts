@@ -76,7 +76,7 @@ describe("a command that several routes share", () => {
     auth: "admin",
     summary: channel,
     tag: "channels",
-    body,
+    body: () => body,
     responses: { 200: null },
     cli: { noun: "channels", verb: "approve", args: ["agentId", "channel", "code"], fixed: { channel } },
   });

@@ -16,7 +16,7 @@ export const listAgents = route({
   auth: "key",
   summary: "Agents that the key can reach.",
   tag: "agents",
-  responses: { 200: z.object({ agents: z.array(agent) }) },
+  responses: { 200: () => z.object({ agents: z.array(agent()) }) },
   cli: { noun: "agents", verb: "list" },
 });
 
@@ -63,7 +63,7 @@ export const deleteAgent = route({
   summary: "Remove an agent from the configuration; its workspace and history stay on disk.",
   tag: "agents",
   params: agentParams,
-  responses: { 200: z.object({ deleted: z.literal(true), id: z.string() }) },
+  responses: { 200: () => z.object({ deleted: z.literal(true), id: z.string() }) },
   cli: { noun: "agents", verb: "delete", args: ["agentId"] },
 });
 
@@ -73,7 +73,7 @@ export const listModels = route({
   auth: "key",
   summary: "Models to choose from: the live catalogue, else the configured list.",
   tag: "models",
-  responses: { 200: z.object({ models: z.array(model) }) },
+  responses: { 200: () => z.object({ models: z.array(model()) }) },
   cli: { noun: "models", verb: "list" },
 });
 
@@ -85,7 +85,7 @@ export const setAgentModel = route({
   tag: "models",
   params: agentParams,
   body: setModelBody,
-  responses: { 200: z.object({ model: z.string() }) },
+  responses: { 200: () => z.object({ model: z.string() }) },
   errors: ["CONFLICT"],
   cli: { noun: "models", verb: "set", args: ["agentId", "model"] },
 });

@@ -10,7 +10,7 @@ export const listChannels = route({
   summary: "State of each channel of an agent, as its connection last proved it.",
   tag: "channels",
   params: agentParams,
-  responses: { 200: z.object({ channels: z.array(channelState) }) },
+  responses: { 200: () => z.object({ channels: z.array(channelState()) }) },
 });
 
 export const traceMessage = route({
@@ -19,19 +19,21 @@ export const traceMessage = route({
   auth: "key",
   summary: "What became of one message: received, stored, turn, reply, delivery.",
   tag: "channels",
-  params: z.object({
-    agentId: z.string(),
-    messageId: z
-      .string()
-      .describe(
-        "The gateway's number of the message, a request id, or the provider's id of an event or message.",
-      ),
-  }),
-  query: z.object({
-    channel: channelName
-      .optional()
-      .describe("Only this channel: ids of providers are not unique among them."),
-  }),
+  params: () =>
+    z.object({
+      agentId: z.string(),
+      messageId: z
+        .string()
+        .describe(
+          "The gateway's number of the message, a request id, or the provider's id of an event or message.",
+        ),
+    }),
+  query: () =>
+    z.object({
+      channel: channelName()
+        .optional()
+        .describe("Only this channel: ids of providers are not unique among them."),
+    }),
   responses: { 200: trace },
   errors: ["NOT_FOUND"],
 });
@@ -44,7 +46,7 @@ export const allowInChannel = route({
   tag: "channels",
   params: agentParams,
   body: allow,
-  responses: { 200: z.object({ ok: z.literal(true) }) },
+  responses: { 200: () => z.object({ ok: z.literal(true) }) },
   errors: ["CONFLICT"],
   cli: {
     noun: "channels",

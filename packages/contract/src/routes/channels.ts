@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Lazy } from "../lazy.ts";
 import { route } from "../route.ts";
 import * as schemas from "../schemas/channels.ts";
 import { agentParams } from "../schemas/common.ts";
@@ -18,7 +19,7 @@ const command = (channel: string, verb: string, summary: string, ...more: string
   ...(channel === "devicechat" && { flags: { account: "account_id" } }),
 });
 
-const pending = <R extends z.ZodType>(channel: string, reply: R) =>
+const pending = <R extends Lazy<z.ZodType>>(channel: string, reply: R) =>
   route({
     method: "GET",
     path: path(channel, "pending"),
@@ -41,7 +42,7 @@ const dismiss = (channel: string) =>
     cli: command(channel, "dismiss", "Forget who waits, by id; they may ask again.", "senderId"),
   });
 
-const settle = <B extends z.ZodType>(channel: string, verb: "approve" | "deny", body: B) =>
+const settle = <B extends Lazy<z.ZodType>>(channel: string, verb: "approve" | "deny", body: B) =>
   route({
     method: "POST",
     path: path(channel, verb),
@@ -72,7 +73,7 @@ const policy = (channel: string) =>
     cli: command(channel, "policy", "Change who may write."),
   });
 
-const list = <R extends z.ZodType>(channel: string, rest: string, what: string, reply: R) =>
+const list = <R extends Lazy<z.ZodType>>(channel: string, rest: string, what: string, reply: R) =>
   route({
     method: "GET",
     path: path(channel, rest),
@@ -87,7 +88,7 @@ const list = <R extends z.ZodType>(channel: string, rest: string, what: string, 
     ),
   });
 
-const revoke = <P extends z.ZodObject<z.ZodRawShape>>(
+const revoke = <P extends Lazy<z.ZodObject<z.ZodRawShape>>>(
   channel: string,
   rest: string,
   what: string,

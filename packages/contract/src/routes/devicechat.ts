@@ -62,7 +62,7 @@ export const sendThroughDevice = route({
   summary: "Send a message over a linked device; for the tool that agents reply with.",
   params: agentParams,
   body: schemas.deviceSend,
-  responses: { 200: z.object({ ok: z.literal(true) }) },
+  responses: { 200: () => z.object({ ok: z.literal(true) }) },
   errors: ["ARTIFACT_PATH_DENIED", "UPSTREAM_UNAVAILABLE"],
 });
 

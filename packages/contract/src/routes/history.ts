@@ -25,11 +25,12 @@ export const allSessions = route({
   summary: "Sessions of all agents.",
   tag: "history",
   responses: {
-    200: z.object({
-      agents: z.array(
-        z.object({ agentId: z.string(), description: z.string(), sessions: z.array(sessionRecord) }),
-      ),
-    }),
+    200: () =>
+      z.object({
+        agents: z.array(
+          z.object({ agentId: z.string(), description: z.string(), sessions: z.array(sessionRecord()) }),
+        ),
+      }),
   },
   cli: { noun: "history", verb: "all-sessions" },
 });
@@ -41,7 +42,7 @@ export const listChats = route({
   summary: "Chats of an agent, the latest first.",
   tag: "history",
   params: agentParams,
-  responses: { 200: z.object({ chats: z.array(chat) }) },
+  responses: { 200: () => z.object({ chats: z.array(chat()) }) },
   cli: { noun: "history", verb: "chats", args: ["agentId"] },
 });
 
@@ -52,7 +53,7 @@ export const listChatSessions = route({
   summary: "Sessions of one chat, by its stored id (`api-…`).",
   tag: "history",
   params: chatParams,
-  responses: { 200: z.object({ sessions: z.array(chatSession) }) },
+  responses: { 200: () => z.object({ sessions: z.array(chatSession()) }) },
   cli: { noun: "history", verb: "sessions", args: ["agentId", "chatId"] },
 });
 

@@ -18,7 +18,7 @@ export const sendMessage = route({
   params: agentParams,
   body: sendBody,
   rawReply: "sse",
-  responses: { 200: z.union([messageReply, commandReply]) },
+  responses: { 200: () => z.union([messageReply(), commandReply()]) },
   errors: [
     "INVALID_CHAT_ID",
     "MESSAGE_TOO_LONG",
@@ -62,7 +62,7 @@ export const inject = route({
   auth: "key",
   summary: "Put a message into a session of any chat and stream the reply for up to a minute.",
   tag: "messages",
-  params: z.object({ agentId: z.string(), chatId: z.string(), sessionId: z.string() }),
+  params: () => z.object({ agentId: z.string(), chatId: z.string(), sessionId: z.string() }),
   body: injection,
   rawReply: "sse",
   responses: { 200: null },

@@ -14,7 +14,7 @@ export const health = route({
   auth: "none",
   summary: "Liveness.",
   tag: "monitoring",
-  responses: { 200: z.object({ status: z.literal("ok") }) },
+  responses: { 200: () => z.object({ status: z.literal("ok") }) },
   cli: { noun: "gateway", verb: "health" },
 });
 
@@ -58,7 +58,7 @@ export const routesMeta = route({
   auth: "key",
   summary: "Every route with its auth level.",
   tag: "meta",
-  responses: { 200: z.object({ routes: z.array(routeMeta) }) },
+  responses: { 200: () => z.object({ routes: z.array(routeMeta()) }) },
   cli: { noun: "meta", verb: "routes" },
 });
 
@@ -68,7 +68,7 @@ export const openapi = route({
   auth: "none",
   summary: "OpenAPI 3.1 of every route.",
   tag: "meta",
-  responses: { 200: z.record(z.string(), z.unknown()) },
+  responses: { 200: () => z.record(z.string(), z.unknown()) },
   cli: { noun: "meta", verb: "openapi" },
 });
 
@@ -78,7 +78,7 @@ export const commands = route({
   auth: "key",
   summary: "Slash commands.",
   tag: "meta",
-  responses: { 200: z.object({ commands: z.array(command) }) },
+  responses: { 200: () => z.object({ commands: z.array(command()) }) },
   cli: { noun: "meta", verb: "commands" },
 });
 
@@ -89,7 +89,7 @@ export const dashboardLogin = route({
   summary: "Exchange an admin key for the dashboard's session cookie.",
   tag: "dashboard",
   body: loginBody,
-  responses: { 200: z.object({ expiresAt: z.number() }) },
+  responses: { 200: () => z.object({ expiresAt: z.number() }) },
   errors: ["API_KEY_INVALID", "FORBIDDEN", "UNAVAILABLE"],
 });
 
@@ -108,7 +108,9 @@ export const dashboardSession = route({
   auth: "none",
   summary: "Whether this browser is logged in, and whether a login is needed at all.",
   tag: "dashboard",
-  responses: { 200: z.object({ authenticated: z.boolean(), required: z.boolean(), version: z.string() }) },
+  responses: {
+    200: () => z.object({ authenticated: z.boolean(), required: z.boolean(), version: z.string() }),
+  },
 });
 
 export const dashboardPage = route({
@@ -129,7 +131,7 @@ export const dashboardAsset = route({
   auth: "none",
   summary: "The dashboard's scripts and styles.",
   tag: "dashboard",
-  params: z.object({ "*": z.string() }),
+  params: () => z.object({ "*": z.string() }),
   rawReply: "binary",
   responses: { 200: null, 304: null },
   errors: ["NOT_FOUND"],

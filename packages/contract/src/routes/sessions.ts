@@ -22,7 +22,7 @@ export const listSessions = route({
   tag: "sessions",
   params: agentParams,
   query: chatIdInput,
-  responses: { 200: z.object({ sessions: z.array(session) }) },
+  responses: { 200: () => z.object({ sessions: z.array(session()) }) },
   errors: ["INVALID_CHAT_ID"],
   cli: { noun: "sessions", verb: "list", args: ["agentId"], flags: chat },
 });
@@ -35,7 +35,7 @@ export const createSession = route({
   tag: "sessions",
   params: agentParams,
   body: createBody,
-  responses: { 201: z.object({ sessionId: z.string(), sessionName: z.string(), createdAt: ms }) },
+  responses: { 201: () => z.object({ sessionId: z.string(), sessionName: z.string(), createdAt: ms() }) },
   errors: ["INVALID_CHAT_ID"],
   cli: { noun: "sessions", verb: "create", args: ["agentId"], flags: chat },
 });
@@ -61,7 +61,7 @@ export const renameSession = route({
   tag: "sessions",
   params: sessionParams,
   body: renameBody,
-  responses: { 200: z.object({ sessionId: z.string(), sessionName: z.string() }) },
+  responses: { 200: () => z.object({ sessionId: z.string(), sessionName: z.string() }) },
   errors,
   cli: { noun: "sessions", verb: "rename", args: ["agentId", "sessionId", "session_name"], flags: chat },
 });
@@ -87,7 +87,7 @@ export const clearSession = route({
   tag: "sessions",
   params: sessionParams,
   body: chatIdInput,
-  responses: { 200: z.object({ cleared: z.literal(true), sessionId: z.string() }) },
+  responses: { 200: () => z.object({ cleared: z.literal(true), sessionId: z.string() }) },
   errors: [...errors, "SESSION_BUSY"],
   cli: { noun: "sessions", verb: "clear", args, flags: chat },
 });
@@ -101,7 +101,7 @@ export const compactSession = route({
   params: sessionParams,
   body: chatIdInput,
   responses: {
-    200: z.object({ success: z.boolean(), keptMessages: z.number(), archivedMessages: z.number() }),
+    200: () => z.object({ success: z.boolean(), keptMessages: z.number(), archivedMessages: z.number() }),
   },
   errors: [...errors, "SESSION_BUSY", "AGENT_FAILED", "CAPACITY"],
   cli: { noun: "sessions", verb: "compact", args, flags: chat },
@@ -115,7 +115,7 @@ export const stopSession = route({
   tag: "sessions",
   params: sessionParams,
   body: chatIdInput,
-  responses: { 200: z.object({ stopped: z.boolean() }) },
+  responses: { 200: () => z.object({ stopped: z.boolean() }) },
   errors,
   cli: { noun: "sessions", verb: "stop", args, flags: chat },
 });
@@ -128,7 +128,7 @@ export const restartSession = route({
   tag: "sessions",
   params: sessionParams,
   body: chatIdInput,
-  responses: { 200: z.object({ restarting: z.literal(true) }) },
+  responses: { 200: () => z.object({ restarting: z.literal(true) }) },
   errors,
   cli: { noun: "sessions", verb: "restart", args, flags: chat },
 });

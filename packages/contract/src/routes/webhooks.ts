@@ -1,11 +1,12 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { route } from "../route.ts";
 
-const app = z.string().describe("`sigchat`, `teamchat`, `cloudchat` or `botchat`.");
-const anyAgent = z.object({ app });
-const oneAgent = z.object({ app, agentId: z.string() });
+const app = lazy(() => z.string().describe("`sigchat`, `teamchat`, `cloudchat` or `botchat`."));
+const anyAgent = lazy(() => z.object({ app: app() }));
+const oneAgent = lazy(() => z.object({ app: app(), agentId: z.string() }));
 const answers = {
-  200: z.union([z.object({ ok: z.literal(true) }), z.object({ challenge: z.string() })]),
+  200: () => z.union([z.object({ ok: z.literal(true) }), z.object({ challenge: z.string() })]),
   401: null,
 } as const;
 const handshake = {

@@ -1,88 +1,99 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { CHANNEL_IDS } from "./channel-ids.ts";
 
 /** What Telegram, Discord, LINE and Slack give out as tokens and secrets is one word of ASCII. */
-const secret = z
-  .string()
-  .trim()
-  .regex(/^[\x21-\x7e]{1,1000}$/, { error: "must be 1-1000 printable ASCII characters without spaces" })
-  .nullable()
-  .optional()
-  .describe("Kept in the agent's .env, never shown; null clears it.");
-const url = z
-  .string()
-  .max(500)
-  .refine((text) => URL.canParse(text) && /^(?:https?|wss?):$/.test(new URL(text).protocol), {
-    error: "must be an http(s) or ws(s) URL",
-  })
-  .nullable()
-  .optional()
-  .describe("Address of the provider's API, for servers of your own; admin keys only.");
+const secret = lazy(() =>
+  z
+    .string()
+    .trim()
+    .regex(/^[\x21-\x7e]{1,1000}$/, { error: "must be 1-1000 printable ASCII characters without spaces" })
+    .nullable()
+    .optional()
+    .describe("Kept in the agent's .env, never shown; null clears it."),
+);
+const url = lazy(() =>
+  z
+    .string()
+    .max(500)
+    .refine((text) => URL.canParse(text) && /^(?:https?|wss?):$/.test(new URL(text).protocol), {
+      error: "must be an http(s) or ws(s) URL",
+    })
+    .nullable()
+    .optional()
+    .describe("Address of the provider's API, for servers of your own; admin keys only."),
+);
 const flag = (what: string) => z.boolean().nullable().optional().describe(what);
 const ids = ({ pattern, error }: { pattern: RegExp; error: string }, what: string) =>
   z.array(z.string().trim().regex(pattern, { error })).max(10_000).nullable().optional().describe(what);
 const choice = <const T extends readonly [string, ...string[]]>(options: T, what: string) =>
   z.enum(options).nullable().optional().describe(what);
 
-const dmPolicy = choice(
-  ["open", "allowlist", "disabled", "pairing"],
-  "Who may write directly; `pairing` stands for `allowlist` with pairing on.",
+const dmPolicy = lazy(() =>
+  choice(
+    ["open", "allowlist", "disabled", "pairing"],
+    "Who may write directly; `pairing` stands for `allowlist` with pairing on.",
+  ),
 );
-const groupPolicy = choice(["open", "allowlist", "disabled"], "Which groups may write.");
-const pairing = flag("Gives unknown senders a pairing code.");
+const groupPolicy = lazy(() => choice(["open", "allowlist", "disabled"], "Which groups may write."));
+const pairing = lazy(() => flag("Gives unknown senders a pairing code."));
 const DM_IDS = "Ids that may write directly; replaces the list.";
 const GROUP_IDS = "Ids of groups that may write; replaces the list.";
 
-const enabled = flag("Turns the channel on or off; its settings stay.");
-const coalesceMs = z
-  .number()
-  .int()
-  .min(0)
-  .max(60_000)
-  .nullable()
-  .optional()
-  .describe("Messages of one sender that come within this time become one turn.");
-const progressMs = z
-  .number()
-  .int()
-  .min(0)
-  .max(600_000)
-  .nullable()
-  .optional()
-  .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does.");
+const enabled = lazy(() => flag("Turns the channel on or off; its settings stay."));
+const coalesceMs = lazy(() =>
+  z
+    .number()
+    .int()
+    .min(0)
+    .max(60_000)
+    .nullable()
+    .optional()
+    .describe("Messages of one sender that come within this time become one turn."),
+);
+const progressMs = lazy(() =>
+  z
+    .number()
+    .int()
+    .min(0)
+    .max(600_000)
+    .nullable()
+    .optional()
+    .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does."),
+);
 
 /**
  * Fields of channels in the update of an agent: the channel's name and the key of its block, in snake_case. `null`
  * clears a key. `cloudchat` has none; access to `botchat` and `guildchat` is changed by routes of their own.
  */
-export const channelFields = {
-  botchat_enabled: enabled,
-  botchat_coalesce_ms: coalesceMs,
-  botchat_progress_ms: progressMs,
-  botchat_bot_token: secret,
+export const channelFields = lazy(() => ({
+  botchat_enabled: enabled(),
+  botchat_coalesce_ms: coalesceMs(),
+  botchat_progress_ms: progressMs(),
+  botchat_bot_token: secret(),
   botchat_mode: choice(["polling", "webhook"], "How messages come in."),
-  botchat_webhook_secret: secret,
-  botchat_api_base_url: url,
-  guildchat_enabled: enabled,
-  guildchat_coalesce_ms: coalesceMs,
-  guildchat_progress_ms: progressMs,
-  guildchat_bot_token: secret,
-  guildchat_api_base_url: url,
-  guildchat_gateway_url: url,
-  devicechat_enabled: enabled,
-  devicechat_coalesce_ms: coalesceMs,
-  devicechat_progress_ms: progressMs,
-  devicechat_wa_web_socket_url: url,
+  botchat_webhook_secret: secret(),
+  botchat_api_base_url: url(),
+  guildchat_enabled: enabled(),
+  guildchat_coalesce_ms: coalesceMs(),
+  guildchat_progress_ms: progressMs(),
+  guildchat_bot_token: secret(),
+  guildchat_api_base_url: url(),
+  guildchat_gateway_url: url(),
+  devicechat_enabled: enabled(),
+  devicechat_coalesce_ms: coalesceMs(),
+  devicechat_progress_ms: progressMs(),
+  devicechat_wa_web_socket_url: url(),
   devicechat_account_id: z
     .string()
     .max(32)
     .optional()
     .describe("Account that the fields below are for; the first when unset."),
   devicechat_label: z.string().max(200).nullable().optional().describe("Name of the account for people."),
-  devicechat_dm_policy: dmPolicy,
+  devicechat_dm_policy: dmPolicy(),
   devicechat_dm_allowlist: ids(CHANNEL_IDS.devicechat.user, DM_IDS),
-  devicechat_pairing: pairing,
-  devicechat_group_policy: groupPolicy,
+  devicechat_pairing: pairing(),
+  devicechat_group_policy: groupPolicy(),
   devicechat_group_allowlist: ids(CHANNEL_IDS.devicechat.group, GROUP_IDS),
   devicechat_require_mention: flag("Groups: answer only when mentioned."),
   devicechat_send_read_receipts: flag("Marks accepted messages as read."),
@@ -90,28 +101,28 @@ export const channelFields = {
     ["ack", "off"],
     "Whether a message gets a reaction while it is worked on.",
   ),
-  sigchat_enabled: enabled,
-  sigchat_coalesce_ms: coalesceMs,
-  sigchat_progress_ms: progressMs,
-  sigchat_channel_secret: secret,
-  sigchat_channel_access_token: secret,
-  sigchat_dm_policy: dmPolicy,
+  sigchat_enabled: enabled(),
+  sigchat_coalesce_ms: coalesceMs(),
+  sigchat_progress_ms: progressMs(),
+  sigchat_channel_secret: secret(),
+  sigchat_channel_access_token: secret(),
+  sigchat_dm_policy: dmPolicy(),
   sigchat_dm_allowlist: ids(CHANNEL_IDS.sigchat.user, DM_IDS),
-  sigchat_pairing: pairing,
-  sigchat_group_policy: groupPolicy,
+  sigchat_pairing: pairing(),
+  sigchat_group_policy: groupPolicy(),
   sigchat_group_allowlist: ids(CHANNEL_IDS.sigchat.group, GROUP_IDS),
-  sigchat_api_base_url: url,
-  sigchat_data_api_base_url: url,
-  teamchat_enabled: enabled,
-  teamchat_coalesce_ms: coalesceMs,
-  teamchat_progress_ms: progressMs,
-  teamchat_bot_token: secret,
-  teamchat_signing_secret: secret,
-  teamchat_dm_policy: dmPolicy,
+  sigchat_api_base_url: url(),
+  sigchat_data_api_base_url: url(),
+  teamchat_enabled: enabled(),
+  teamchat_coalesce_ms: coalesceMs(),
+  teamchat_progress_ms: progressMs(),
+  teamchat_bot_token: secret(),
+  teamchat_signing_secret: secret(),
+  teamchat_dm_policy: dmPolicy(),
   teamchat_dm_allowlist: ids(CHANNEL_IDS.teamchat.user, DM_IDS),
-  teamchat_pairing: pairing,
-  teamchat_group_policy: groupPolicy,
+  teamchat_pairing: pairing(),
+  teamchat_group_policy: groupPolicy(),
   teamchat_group_allowlist: ids(CHANNEL_IDS.teamchat.group, GROUP_IDS),
   teamchat_require_mention: flag("Channels: answer only mentions."),
-  teamchat_api_base_url: url,
-};
+  teamchat_api_base_url: url(),
+}));

@@ -1,63 +1,74 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { channelFields } from "./agent-channels.ts";
 import { agentId } from "./common.ts";
 import { deviceAccount } from "./devicechat.ts";
 
-export const runtimeConfig = z.looseObject({
-  type: z
-    .enum(["auto", "agent-cli", "acp", "builtin", "starter"])
-    .default("auto")
-    .describe("What runs the agent; `auto` takes the first that is there."),
-  command: z
-    .array(z.string())
-    .min(1)
-    .optional()
-    .describe("Program and first arguments of `agent-cli` and `acp`."),
-  args: z.array(z.string()).optional().describe("Arguments added at the end."),
-  provider: z
-    .enum(["anthropic", "openai", "openai-compatible"])
-    .optional()
-    .describe("Model provider of `builtin`."),
-  baseUrl: z.string().optional().describe("Address of the provider's API."),
-  apiKey: z.string().optional().describe("The provider's key; never shown."),
-  model: z.string().optional().describe("Model id for `builtin`."),
-});
-export const agent = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  model: z.string().nullable(),
-  runtime: z.looseObject({ type: z.string() }),
-  allow_tools: z.union([z.boolean(), z.array(z.string())]),
-  orchestration_enabled: z.boolean(),
-  channels: z.record(z.string(), z.looseObject({ enabled: z.boolean(), connected: z.boolean() })),
-  devicechat_accounts: z.array(deviceAccount),
-});
-const allowTools = z.union([z.boolean(), z.array(z.string().max(200)).max(500)]);
-const label = z.string().max(200);
-export const createAgent = z.object({
-  id: agentId,
-  name: label.optional(),
-  description: z.string().max(2000).optional(),
-  model: z.string().min(1).max(200).optional(),
-  runtime: runtimeConfig.optional(),
-});
-export const updateAgent = z.strictObject({
-  name: label.optional(),
-  description: z.string().max(2000).optional(),
-  model: z.string().min(1).max(200).nullable().optional(),
-  allow_tools: allowTools.optional(),
-  orchestration_enabled: z.boolean().optional(),
-  ...channelFields,
-});
-export const agentReply = z.object({ agent });
+export const runtimeConfig = lazy(() =>
+  z.looseObject({
+    type: z
+      .enum(["auto", "agent-cli", "acp", "builtin", "starter"])
+      .default("auto")
+      .describe("What runs the agent; `auto` takes the first that is there."),
+    command: z
+      .array(z.string())
+      .min(1)
+      .optional()
+      .describe("Program and first arguments of `agent-cli` and `acp`."),
+    args: z.array(z.string()).optional().describe("Arguments added at the end."),
+    provider: z
+      .enum(["anthropic", "openai", "openai-compatible"])
+      .optional()
+      .describe("Model provider of `builtin`."),
+    baseUrl: z.string().optional().describe("Address of the provider's API."),
+    apiKey: z.string().optional().describe("The provider's key; never shown."),
+    model: z.string().optional().describe("Model id for `builtin`."),
+  }),
+);
+export const agent = lazy(() =>
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    model: z.string().nullable(),
+    runtime: z.looseObject({ type: z.string() }),
+    allow_tools: z.union([z.boolean(), z.array(z.string())]),
+    orchestration_enabled: z.boolean(),
+    channels: z.record(z.string(), z.looseObject({ enabled: z.boolean(), connected: z.boolean() })),
+    devicechat_accounts: z.array(deviceAccount()),
+  }),
+);
+const allowTools = lazy(() => z.union([z.boolean(), z.array(z.string().max(200)).max(500)]));
+const label = lazy(() => z.string().max(200));
+export const createAgent = lazy(() =>
+  z.object({
+    id: agentId(),
+    name: label().optional(),
+    description: z.string().max(2000).optional(),
+    model: z.string().min(1).max(200).optional(),
+    runtime: runtimeConfig().optional(),
+  }),
+);
+export const updateAgent = lazy(() =>
+  z.strictObject({
+    name: label().optional(),
+    description: z.string().max(2000).optional(),
+    model: z.string().min(1).max(200).nullable().optional(),
+    allow_tools: allowTools().optional(),
+    orchestration_enabled: z.boolean().optional(),
+    ...channelFields(),
+  }),
+);
+export const agentReply = lazy(() => z.object({ agent: agent() }));
 
-export const model = z.object({
-  id: z.string().describe("Id that the provider knows."),
-  name: z.string().describe("Name for people."),
-  alias: z.string().describe("Short name for `/model`."),
-  contextWindow: z.number().describe("Size of the context, in tokens."),
-  multiplier: z.number().describe("Cost relative to the base model."),
-});
-export type Model = z.output<typeof model>;
-export const setModel = z.object({ model: z.string().min(1).max(200) });
+export const model = lazy(() =>
+  z.object({
+    id: z.string().describe("Id that the provider knows."),
+    name: z.string().describe("Name for people."),
+    alias: z.string().describe("Short name for `/model`."),
+    contextWindow: z.number().describe("Size of the context, in tokens."),
+    multiplier: z.number().describe("Cost relative to the base model."),
+  }),
+);
+export type Model = z.output<ReturnType<typeof model>>;
+export const setModel = lazy(() => z.object({ model: z.string().min(1).max(200) }));

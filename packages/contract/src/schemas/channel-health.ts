@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { ms } from "./common.ts";
 
 /** The chat channels, by the names that paths, blocks and stored chat ids have. */
@@ -10,67 +11,75 @@ export const CHANNEL_NAMES = [
   "sigchat",
   "teamchat",
 ] as const;
-export const channelName = z.enum(CHANNEL_NAMES);
+export const channelName = lazy(() => z.enum(CHANNEL_NAMES));
 
-const health = {
+const health = lazy(() => ({
   connected: z.boolean().describe("What the provider's connection last proved, not what is configured."),
-  lastInboundAt: ms.nullable(),
-  lastOutboundAt: ms.nullable(),
+  lastInboundAt: ms().nullable(),
+  lastOutboundAt: ms().nullable(),
   lastError: z.string().nullable(),
   queued: z.number().describe("Messages that wait for their turn, and replies that wait to be sent."),
-};
-export const channelState = z.object({
-  channel: channelName,
-  enabled: z.boolean(),
-  configured: z.boolean().describe("It has what it needs to connect, also while it is off."),
-  ...health,
-  accounts: z
-    .array(z.looseObject({ id: z.string(), ...health }))
-    .optional()
-    .describe("Of `devicechat`: each linked number."),
-});
-export type ChannelState = z.output<typeof channelState>;
-
-export const traceStep = z.object({
-  step: z.enum(["received", "stored", "denied", "turn", "reply", "delivery"]),
-  at: ms.nullable().describe("Null while it has not happened."),
-  state: z.string().optional().describe("Of a turn or a delivery."),
-  endedAt: ms.nullable().optional(),
-  requestId: z.string().optional(),
-  purpose: z.string().optional().describe("What a reply is: the answer, a notice, a pairing code."),
-  attempts: z.number().optional(),
-  providerId: z.string().nullable().optional(),
-  reason: z.string().nullable().optional(),
-});
-export const trace = z.object({
-  message: z.object({
-    id: z.number(),
-    direction: z.enum(["in", "out"]).describe("`out`: sent without a message that it answers."),
-    channel: channelName,
-    account: z.string(),
-    chatId: z.string(),
-    senderId: z.string().nullable(),
-    eventId: z.string().nullable(),
-    messageId: z.string().nullable(),
-    requestId: z.string().nullable(),
-    state: z.string(),
-    receivedAt: ms,
-    settledAt: ms.nullable(),
-    note: z.string().nullable(),
+}));
+export const channelState = lazy(() =>
+  z.object({
+    channel: channelName(),
+    enabled: z.boolean(),
+    configured: z.boolean().describe("It has what it needs to connect, also while it is off."),
+    ...health(),
+    accounts: z
+      .array(z.looseObject({ id: z.string(), ...health() }))
+      .optional()
+      .describe("Of `devicechat`: each linked number."),
   }),
-  steps: z.array(traceStep),
-});
-export type Trace = z.output<typeof trace>;
-export type TraceStep = z.output<typeof traceStep>;
+);
+export type ChannelState = z.output<ReturnType<typeof channelState>>;
 
-export const allow = z.object({
-  channel: channelName,
-  id: z
-    .string()
-    .trim()
-    .min(1)
-    .max(128)
-    .describe("Stable id of the user or group, as its provider writes it."),
-  kind: z.enum(["user", "group"]).default("user").describe("Which of the two lists."),
-  account_id: z.string().max(32).optional().describe("Account of `devicechat`."),
-});
+export const traceStep = lazy(() =>
+  z.object({
+    step: z.enum(["received", "stored", "denied", "turn", "reply", "delivery"]),
+    at: ms().nullable().describe("Null while it has not happened."),
+    state: z.string().optional().describe("Of a turn or a delivery."),
+    endedAt: ms().nullable().optional(),
+    requestId: z.string().optional(),
+    purpose: z.string().optional().describe("What a reply is: the answer, a notice, a pairing code."),
+    attempts: z.number().optional(),
+    providerId: z.string().nullable().optional(),
+    reason: z.string().nullable().optional(),
+  }),
+);
+export const trace = lazy(() =>
+  z.object({
+    message: z.object({
+      id: z.number(),
+      direction: z.enum(["in", "out"]).describe("`out`: sent without a message that it answers."),
+      channel: channelName(),
+      account: z.string(),
+      chatId: z.string(),
+      senderId: z.string().nullable(),
+      eventId: z.string().nullable(),
+      messageId: z.string().nullable(),
+      requestId: z.string().nullable(),
+      state: z.string(),
+      receivedAt: ms(),
+      settledAt: ms().nullable(),
+      note: z.string().nullable(),
+    }),
+    steps: z.array(traceStep()),
+  }),
+);
+export type Trace = z.output<ReturnType<typeof trace>>;
+export type TraceStep = z.output<ReturnType<typeof traceStep>>;
+
+export const allow = lazy(() =>
+  z.object({
+    channel: channelName(),
+    id: z
+      .string()
+      .trim()
+      .min(1)
+      .max(128)
+      .describe("Stable id of the user or group, as its provider writes it."),
+    kind: z.enum(["user", "group"]).default("user").describe("Which of the two lists."),
+    account_id: z.string().max(32).optional().describe("Account of `devicechat`."),
+  }),
+);

@@ -1,28 +1,35 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 
 export const CHAT_ID = /^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,128}$/;
 export const AGENT_ID = /^[a-z][a-z0-9_-]{0,31}$/;
 export const MAX_MESSAGE_CHARS = 10_000;
 
 /** Caller identity; a bad one is answered with `INVALID_CHAT_ID`, so its issues carry that marker. */
-export const chatId = z
-  .string()
-  .regex(CHAT_ID, { error: "must be 1-128 characters of A-Za-z0-9._@:+- and neither . nor .." })
-  .meta({ code: "INVALID_CHAT_ID" });
-export const agentId = z.string().regex(AGENT_ID, { error: "must be a-z, then up to 31 of a-z 0-9 _ -" });
+export const chatId = lazy(() =>
+  z
+    .string()
+    .regex(CHAT_ID, { error: "must be 1-128 characters of A-Za-z0-9._@:+- and neither . nor .." })
+    .meta({ code: "INVALID_CHAT_ID" }),
+);
+export const agentId = lazy(() =>
+  z.string().regex(AGENT_ID, { error: "must be a-z, then up to 31 of a-z 0-9 _ -" }),
+);
 /** Gateway-minted lower-case UUID. Any other string simply names no session. */
-export const sessionId = z.string().min(1).max(128);
-export const ms = z.number();
+export const sessionId = lazy(() => z.string().min(1).max(128));
+export const ms = lazy(() => z.number());
 
-export const agentParams = z.object({ agentId: z.string() });
-export const sessionParams = z.object({ agentId: z.string(), sessionId: z.string() });
-export const chatParams = z.object({ agentId: z.string(), chatId: z.string() });
-export const chatIdInput = z.object({ chat_id: chatId });
+export const agentParams = lazy(() => z.object({ agentId: z.string() }));
+export const sessionParams = lazy(() => z.object({ agentId: z.string(), sessionId: z.string() }));
+export const chatParams = lazy(() => z.object({ agentId: z.string(), chatId: z.string() }));
+export const chatIdInput = lazy(() => z.object({ chat_id: chatId() }));
 
 /** A query parameter that must be a finite number. */
-export const numeric = z
-  .string()
-  .trim()
-  .refine((text) => text !== "" && Number.isFinite(Number(text)), { error: "must be a number" })
-  .meta({ type: "number" })
-  .transform(Number);
+export const numeric = lazy(() =>
+  z
+    .string()
+    .trim()
+    .refine((text) => text !== "" && Number.isFinite(Number(text)), { error: "must be a number" })
+    .meta({ type: "number" })
+    .transform(Number),
+);

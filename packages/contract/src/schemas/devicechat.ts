@@ -1,76 +1,93 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { agentParams } from "./common.ts";
 
-const ok = z.literal(true);
-const accountId = z.string().max(64).optional().describe("Account; the agent's first when unset.");
+const ok = lazy(() => z.literal(true));
+const accountId = lazy(() =>
+  z.string().max(64).optional().describe("Account; the agent's first when unset."),
+);
 const text = (what: string) => z.string().optional().describe(what);
 
-export const deviceLinkStatus = z.enum(["unlinked", "pending_scan", "linked", "reconnecting"]);
-export const deviceAccount = z.object({
-  id: z.string(),
-  label: z.string().nullable().describe("Name for people."),
-  connected: z.boolean(),
-  status: deviceLinkStatus,
-  number: z.string().nullable().describe("International, once linked."),
-  dm_policy: z.string().nullable(),
-  dm_allowlist: z.array(z.string()),
-  group_policy: z.string().nullable(),
-  group_allowlist: z.array(z.string()),
-  require_mention: z.boolean().nullable(),
-  pairing: z.boolean(),
-});
-export const deviceAccounts = z.object({ accounts: z.array(deviceAccount) });
+export const deviceLinkStatus = lazy(() => z.enum(["unlinked", "pending_scan", "linked", "reconnecting"]));
+export const deviceAccount = lazy(() =>
+  z.object({
+    id: z.string(),
+    label: z.string().nullable().describe("Name for people."),
+    connected: z.boolean(),
+    status: deviceLinkStatus(),
+    number: z.string().nullable().describe("International, once linked."),
+    dm_policy: z.string().nullable(),
+    dm_allowlist: z.array(z.string()),
+    group_policy: z.string().nullable(),
+    group_allowlist: z.array(z.string()),
+    require_mention: z.boolean().nullable(),
+    pairing: z.boolean(),
+  }),
+);
+export const deviceAccounts = lazy(() => z.object({ accounts: z.array(deviceAccount()) }));
 
-export const deviceAccountQuery = z.object({ account_id: accountId });
-export const deviceAccountBody = z.object({ account_id: accountId });
-export const deviceStatus = z.object({
-  account_id: z.string(),
-  status: deviceLinkStatus,
-  loggedOut: z.boolean().describe("The phone ended the link."),
-  qr: z.string().optional().describe("Image data URL to scan with the phone."),
-  pairingCode: z.string().optional().describe("Code to type on the phone."),
-  phoneNumber: z.string().optional().describe("International, once linked."),
-});
-export const deviceDone = z.object({ ok, account_id: z.string() });
+export const deviceAccountQuery = lazy(() => z.object({ account_id: accountId() }));
+export const deviceAccountBody = lazy(() => z.object({ account_id: accountId() }));
+export const deviceStatus = lazy(() =>
+  z.object({
+    account_id: z.string(),
+    status: deviceLinkStatus(),
+    loggedOut: z.boolean().describe("The phone ended the link."),
+    qr: z.string().optional().describe("Image data URL to scan with the phone."),
+    pairingCode: z.string().optional().describe("Code to type on the phone."),
+    phoneNumber: z.string().optional().describe("International, once linked."),
+  }),
+);
+export const deviceDone = lazy(() => z.object({ ok: ok(), account_id: z.string() }));
 
 /** E.164, with or without the signs that people put between the digits. */
-const phoneNumber = z
-  .string({ error: "is required" })
-  .trim()
-  .min(1, { error: "is required" })
-  .refine((value) => /^\+?[1-9]\d{6,14}$/.test(value.replace(/[\s().-]/g, "")), {
-    error: "must be an international number (E.164)",
-  });
-export const devicePairing = z.object({
-  phoneNumber: phoneNumber.describe("The phone's own number, international."),
-  account_id: accountId,
-});
-export const devicePairingCode = z.object({ pairingCode: z.string(), account_id: z.string() });
-
-export const deviceSend = z
-  .object({
-    jid: z.string({ error: "is required" }).trim().min(1, { error: "is required" }).max(128),
-    text: text("Markdown."),
-    image_path: text("Absolute path of an image in the agent's workspace or media."),
-    account_id: z
-      .string()
-      .max(64)
-      .optional()
-      .describe("Default: where the chat's latest message came in, then `default`, then the only account."),
-    reply_to_message_id: text("Message to quote."),
-    as_document: z.boolean().optional().describe("Sends the image uncompressed, as a file."),
-    message_id: text("Message whose processing reaction goes when this is sent."),
-  })
-  .refine(({ text, image_path }) => Boolean(text?.trim()) || Boolean(image_path), {
-    error: "text or image_path is required",
-  });
-
-export const createDeviceAccount = z.object({
-  id: z.string({ error: "is required" }).regex(/^(?!default$)[a-z0-9][a-z0-9_-]{0,31}$/, {
-    error: "must be 1-32 of a-z 0-9 - _, start with a letter or digit, and not be default",
+const phoneNumber = lazy(() =>
+  z
+    .string({ error: "is required" })
+    .trim()
+    .min(1, { error: "is required" })
+    .refine((value) => /^\+?[1-9]\d{6,14}$/.test(value.replace(/[\s().-]/g, "")), {
+      error: "must be an international number (E.164)",
+    }),
+);
+export const devicePairing = lazy(() =>
+  z.object({
+    phoneNumber: phoneNumber().describe("The phone's own number, international."),
+    account_id: accountId(),
   }),
-  label: z.string().max(200).nullable().optional().describe("Name for people."),
-});
-export const createdDeviceAccount = z.object({ account: deviceAccount, accounts: z.array(deviceAccount) });
-export const deviceAccountParams = agentParams.extend({ accountId: z.string() });
-export const removedDeviceAccount = z.object({ ok, accounts: z.array(deviceAccount) });
+);
+export const devicePairingCode = lazy(() => z.object({ pairingCode: z.string(), account_id: z.string() }));
+
+export const deviceSend = lazy(() =>
+  z
+    .object({
+      jid: z.string({ error: "is required" }).trim().min(1, { error: "is required" }).max(128),
+      text: text("Markdown."),
+      image_path: text("Absolute path of an image in the agent's workspace or media."),
+      account_id: z
+        .string()
+        .max(64)
+        .optional()
+        .describe("Default: where the chat's latest message came in, then `default`, then the only account."),
+      reply_to_message_id: text("Message to quote."),
+      as_document: z.boolean().optional().describe("Sends the image uncompressed, as a file."),
+      message_id: text("Message whose processing reaction goes when this is sent."),
+    })
+    .refine(({ text, image_path }) => Boolean(text?.trim()) || Boolean(image_path), {
+      error: "text or image_path is required",
+    }),
+);
+
+export const createDeviceAccount = lazy(() =>
+  z.object({
+    id: z.string({ error: "is required" }).regex(/^(?!default$)[a-z0-9][a-z0-9_-]{0,31}$/, {
+      error: "must be 1-32 of a-z 0-9 - _, start with a letter or digit, and not be default",
+    }),
+    label: z.string().max(200).nullable().optional().describe("Name for people."),
+  }),
+);
+export const createdDeviceAccount = lazy(() =>
+  z.object({ account: deviceAccount(), accounts: z.array(deviceAccount()) }),
+);
+export const deviceAccountParams = lazy(() => agentParams().extend({ accountId: z.string() }));
+export const removedDeviceAccount = lazy(() => z.object({ ok: ok(), accounts: z.array(deviceAccount()) }));

@@ -1,25 +1,32 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { ms, numeric } from "./common.ts";
 
-export const message = z.object({
-  role: z.enum(["user", "assistant"]),
-  content: z.string(),
-  ts: ms,
-  sessionId: z.string(),
-  id: z.number().optional(),
-  interrupted: z.literal(true).optional(),
-  senderName: z.string().optional(),
-  attachments: z.array(z.object({ type: z.literal("image"), url: z.string() })).optional(),
-  mediaFiles: z.array(z.string()).optional(),
-});
-export const chat = z.object({ chatId: z.string(), messageCount: z.number(), lastActivity: z.string() });
-export const chatSession = z.object({
-  sessionId: z.string(),
-  messageCount: z.number(),
-  createdAt: z.string(),
-  lastActivity: z.string(),
-  name: z.string().optional(),
-});
+export const message = lazy(() =>
+  z.object({
+    role: z.enum(["user", "assistant"]),
+    content: z.string(),
+    ts: ms(),
+    sessionId: z.string(),
+    id: z.number().optional(),
+    interrupted: z.literal(true).optional(),
+    senderName: z.string().optional(),
+    attachments: z.array(z.object({ type: z.literal("image"), url: z.string() })).optional(),
+    mediaFiles: z.array(z.string()).optional(),
+  }),
+);
+export const chat = lazy(() =>
+  z.object({ chatId: z.string(), messageCount: z.number(), lastActivity: z.string() }),
+);
+export const chatSession = lazy(() =>
+  z.object({
+    sessionId: z.string(),
+    messageCount: z.number(),
+    createdAt: z.string(),
+    lastActivity: z.string(),
+    name: z.string().optional(),
+  }),
+);
 
 /** A count that falls back to `fallback` when it is absent, not a number or below 1, and is clamped to `max`. */
 const lenientCount = (fallback: number, max: number) =>
@@ -32,57 +39,74 @@ const lenientCount = (fallback: number, max: number) =>
       return Number.isFinite(value) && value >= 1 ? Math.min(value, max) : fallback;
     });
 
-export const messagesQuery = z.object({
-  limit: lenientCount(50, 1000),
-  before: numeric.optional(),
-  after: numeric.optional(),
-  before_id: numeric.optional(),
-  after_id: numeric.optional(),
-  session_id: z.string().optional(),
-  order: z
-    .string()
-    .meta({ enum: ["asc", "desc"], default: "desc" })
-    .optional()
-    .transform((text) => (text ?? "desc").toLowerCase())
-    .pipe(z.enum(["asc", "desc"])),
-});
-export const messagesPage = z.object({
-  messages: z.array(message),
-  hasMore: z.boolean(),
-  nextCursor: z.number().nullable(),
-  nextCursorId: z.number().nullable(),
-});
-export const searchQuery = z.object({
-  q: z.string().refine((text) => text.trim() !== "", { error: "must not be empty" }),
-  limit: lenientCount(20, 100),
-  offset: z
-    .string()
-    .meta({ type: "integer", minimum: 0, default: 0 })
-    .optional()
-    .transform((text) => {
-      const value = Math.floor(Number(text?.trim() || Number.NaN));
-      return Number.isFinite(value) && value >= 0 ? value : 0;
-    }),
-  session_id: z.string().optional(),
-});
-export const searchPage = z.object({ messages: z.array(message), total: z.number() });
+export const messagesQuery = lazy(() =>
+  z.object({
+    limit: lenientCount(50, 1000),
+    before: numeric().optional(),
+    after: numeric().optional(),
+    before_id: numeric().optional(),
+    after_id: numeric().optional(),
+    session_id: z.string().optional(),
+    order: z
+      .string()
+      .meta({ enum: ["asc", "desc"], default: "desc" })
+      .optional()
+      .transform((text) => (text ?? "desc").toLowerCase())
+      .pipe(z.enum(["asc", "desc"])),
+  }),
+);
+export const messagesPage = lazy(() =>
+  z.object({
+    messages: z.array(message()),
+    hasMore: z.boolean(),
+    nextCursor: z.number().nullable(),
+    nextCursorId: z.number().nullable(),
+  }),
+);
+export const searchQuery = lazy(() =>
+  z.object({
+    q: z.string().refine((text) => text.trim() !== "", { error: "must not be empty" }),
+    limit: lenientCount(20, 100),
+    offset: z
+      .string()
+      .meta({ type: "integer", minimum: 0, default: 0 })
+      .optional()
+      .transform((text) => {
+        const value = Math.floor(Number(text?.trim() || Number.NaN));
+        return Number.isFinite(value) && value >= 0 ? value : 0;
+      }),
+    session_id: z.string().optional(),
+  }),
+);
+export const searchPage = lazy(() => z.object({ messages: z.array(message()), total: z.number() }));
 
 const MAX_WINDOW_MS = 366 * 24 * 3600 * 1000;
-export const activeDaysQuery = z
-  .object({ from: numeric, to: numeric, tz_offset: numeric.optional(), session_id: z.string().optional() })
-  .refine((query) => query.to - query.from <= MAX_WINDOW_MS, {
-    error: "must be at most 366 days after from",
-    path: ["to"],
-  });
-export const activeDays = z.object({ days: z.array(z.string()) });
+export const activeDaysQuery = lazy(() =>
+  z
+    .object({
+      from: numeric(),
+      to: numeric(),
+      tz_offset: numeric().optional(),
+      session_id: z.string().optional(),
+    })
+    .refine((query) => query.to - query.from <= MAX_WINDOW_MS, {
+      error: "must be at most 366 days after from",
+      path: ["to"],
+    }),
+);
+export const activeDays = lazy(() => z.object({ days: z.array(z.string()) }));
 
-export const exportQuery = z.object({ chat_id: z.string().optional() });
-export const importReply = z.object({ imported: z.number(), skipped: z.number(), sessions: z.number() });
-export const importLine = z.object({
-  chatId: z.string(),
-  sessionId: z.string(),
-  sessionName: z.string().nullish(),
-  role: z.enum(["user", "assistant"]),
-  content: z.string(),
-  ts: z.number().int().min(0),
-});
+export const exportQuery = lazy(() => z.object({ chat_id: z.string().optional() }));
+export const importReply = lazy(() =>
+  z.object({ imported: z.number(), skipped: z.number(), sessions: z.number() }),
+);
+export const importLine = lazy(() =>
+  z.object({
+    chatId: z.string(),
+    sessionId: z.string(),
+    sessionName: z.string().nullish(),
+    role: z.enum(["user", "assistant"]),
+    content: z.string(),
+    ts: z.number().int().min(0),
+  }),
+);

@@ -1,72 +1,89 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { chatId, MAX_MESSAGE_CHARS, sessionId } from "./common.ts";
 
-export const attachment = z.object({ type: z.literal("image"), url: z.string() });
-export type Attachment = z.output<typeof attachment>;
+export const attachment = lazy(() => z.object({ type: z.literal("image"), url: z.string() }));
+export type Attachment = z.output<ReturnType<typeof attachment>>;
 
-const hint = z
-  .string()
-  .optional()
-  .transform((text) => (text?.trim() ? text.trim() : undefined));
+const hint = lazy(() =>
+  z
+    .string()
+    .optional()
+    .transform((text) => (text?.trim() ? text.trim() : undefined)),
+);
 
 /** Empty and blank strings are ignored; `n` must be at least 1. */
-export const imageParams = z.object({
-  model: hint,
-  quality: hint,
-  size: hint,
-  aspect_ratio: hint,
-  image_ref: hint,
-  n: z.number().min(1).optional(),
-});
-export const videoParams = z.object({
-  model: hint,
-  resolution: hint,
-  aspect_ratio: hint,
-  image_ref: hint,
-  duration: z.number().int().min(1).optional(),
-});
+export const imageParams = lazy(() =>
+  z.object({
+    model: hint(),
+    quality: hint(),
+    size: hint(),
+    aspect_ratio: hint(),
+    image_ref: hint(),
+    n: z.number().min(1).optional(),
+  }),
+);
+export const videoParams = lazy(() =>
+  z.object({
+    model: hint(),
+    resolution: hint(),
+    aspect_ratio: hint(),
+    image_ref: hint(),
+    duration: z.number().int().min(1).optional(),
+  }),
+);
 
 /** Characters as people count them; only a text whose code units leave it open is looked through. */
 const charsOf = (text: string): number =>
   text.length > MAX_MESSAGE_CHARS && text.length <= 2 * MAX_MESSAGE_CHARS ? [...text].length : text.length;
 
-export const messageText = z
-  .string()
-  .refine((text) => text.trim() !== "", { error: "must not be empty" })
-  .refine((text) => charsOf(text) <= MAX_MESSAGE_CHARS, {
-    error: `must be at most ${MAX_MESSAGE_CHARS} characters`,
-    params: { code: "MESSAGE_TOO_LONG" },
-  });
+export const messageText = lazy(() =>
+  z
+    .string()
+    .refine((text) => text.trim() !== "", { error: "must not be empty" })
+    .refine((text) => charsOf(text) <= MAX_MESSAGE_CHARS, {
+      error: `must be at most ${MAX_MESSAGE_CHARS} characters`,
+      params: { code: "MESSAGE_TOO_LONG" },
+    }),
+);
 
-export const sendMessage = z.object({
-  message: messageText,
-  chat_id: chatId,
-  session_id: sessionId.optional(),
-  stream: z.boolean().default(false),
-  timeout_ms: z.number().min(1).max(3_600_000).default(60_000),
-  media_files: z.array(z.string()).max(10).optional(),
-  store_user_message: z.boolean().default(true),
-  image_params: imageParams.optional(),
-  video_params: videoParams.optional(),
-});
+export const sendMessage = lazy(() =>
+  z.object({
+    message: messageText(),
+    chat_id: chatId(),
+    session_id: sessionId().optional(),
+    stream: z.boolean().default(false),
+    timeout_ms: z.number().min(1).max(3_600_000).default(60_000),
+    media_files: z.array(z.string()).max(10).optional(),
+    store_user_message: z.boolean().default(true),
+    image_params: imageParams().optional(),
+    video_params: videoParams().optional(),
+  }),
+);
 
-export const messageReply = z.object({
-  request_id: z.string(),
-  agent_id: z.string(),
-  response: z.string(),
-  session_id: z.string(),
-  duration_ms: z.number(),
-  interrupted: z.literal(true).optional(),
-  attachments: z.array(attachment).optional(),
-});
-export const commandReply = z.object({
-  command: z.string(),
-  session_id: z.string(),
-  result: z.record(z.string(), z.unknown()),
-});
+export const messageReply = lazy(() =>
+  z.object({
+    request_id: z.string(),
+    agent_id: z.string(),
+    response: z.string(),
+    session_id: z.string(),
+    duration_ms: z.number(),
+    interrupted: z.literal(true).optional(),
+    attachments: z.array(attachment()).optional(),
+  }),
+);
+export const commandReply = lazy(() =>
+  z.object({
+    command: z.string(),
+    session_id: z.string(),
+    result: z.record(z.string(), z.unknown()),
+  }),
+);
 
-export const injection = z.object({
-  content: messageText,
-  senderName: z.string().min(1).max(200).optional(),
-});
-export const greeting = z.object({ chat_id: chatId, session_id: sessionId });
+export const injection = lazy(() =>
+  z.object({
+    content: messageText(),
+    senderName: z.string().min(1).max(200).optional(),
+  }),
+);
+export const greeting = lazy(() => z.object({ chat_id: chatId(), session_id: sessionId() }));

@@ -1,59 +1,78 @@
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { chatId } from "./common.ts";
 
-export const createShares = z.object({
-  agent_id: z.string(),
-  session_id: z.string(),
-  chat_id: chatId,
-  refs: z
-    .array(z.object({ path: z.string().min(1).max(4096) }))
-    .min(1)
-    .max(20),
-  ttl_seconds: z.number().int().min(10).max(86_400).default(1800),
-});
-export const shareItem = z.object({
-  share_id: z.string(),
-  token: z.string(),
-  url: z.string().optional(),
-  expires_at: z.number(),
-});
-export const liveSession = z.object({
-  chatId: z.string(),
-  sessionId: z.string(),
-  source: z.string(),
-  busy: z.boolean(),
-  pid: z.number().nullable(),
-  spawnedAt: z.number().nullable(),
-  lastActivity: z.number(),
-});
-export const status = z.object({
-  status: z.string(),
-  version: z.string(),
-  startedAt: z.number(),
-  uptime: z.number(),
-  agents: z.array(
-    z.object({
-      id: z.string(),
-      isRunning: z.boolean(),
-      sessions: z.array(liveSession),
-      messagesReceived: z.number(),
-      messagesSent: z.number(),
-      channels: z.record(z.string(), z.unknown()),
-    }),
-  ),
-});
-export const processes = z.object({
-  processes: z.array(
-    z.object({ pid: z.number(), ppid: z.number(), cpu: z.number(), rssKb: z.number(), command: z.string() }),
-  ),
-  numCpus: z.number(),
-});
-export const routeMeta = z.object({
-  method: z.string(),
-  path: z.string(),
-  auth: z.enum(["none", "key", "write", "admin", "ticket", "signature"]),
-  summary: z.string(),
-  tag: z.string(),
-});
-export const command = z.object({ name: z.string(), description: z.string(), usage: z.string() });
-export const login = z.object({ key: z.string().min(1).max(512) });
+export const createShares = lazy(() =>
+  z.object({
+    agent_id: z.string(),
+    session_id: z.string(),
+    chat_id: chatId(),
+    refs: z
+      .array(z.object({ path: z.string().min(1).max(4096) }))
+      .min(1)
+      .max(20),
+    ttl_seconds: z.number().int().min(10).max(86_400).default(1800),
+  }),
+);
+export const shareItem = lazy(() =>
+  z.object({
+    share_id: z.string(),
+    token: z.string(),
+    url: z.string().optional(),
+    expires_at: z.number(),
+  }),
+);
+export const liveSession = lazy(() =>
+  z.object({
+    chatId: z.string(),
+    sessionId: z.string(),
+    source: z.string(),
+    busy: z.boolean(),
+    pid: z.number().nullable(),
+    spawnedAt: z.number().nullable(),
+    lastActivity: z.number(),
+  }),
+);
+export const status = lazy(() =>
+  z.object({
+    status: z.string(),
+    version: z.string(),
+    startedAt: z.number(),
+    uptime: z.number(),
+    agents: z.array(
+      z.object({
+        id: z.string(),
+        isRunning: z.boolean(),
+        sessions: z.array(liveSession()),
+        messagesReceived: z.number(),
+        messagesSent: z.number(),
+        channels: z.record(z.string(), z.unknown()),
+      }),
+    ),
+  }),
+);
+export const processes = lazy(() =>
+  z.object({
+    processes: z.array(
+      z.object({
+        pid: z.number(),
+        ppid: z.number(),
+        cpu: z.number(),
+        rssKb: z.number(),
+        command: z.string(),
+      }),
+    ),
+    numCpus: z.number(),
+  }),
+);
+export const routeMeta = lazy(() =>
+  z.object({
+    method: z.string(),
+    path: z.string(),
+    auth: z.enum(["none", "key", "write", "admin", "ticket", "signature"]),
+    summary: z.string(),
+    tag: z.string(),
+  }),
+);
+export const command = lazy(() => z.object({ name: z.string(), description: z.string(), usage: z.string() }));
+export const login = lazy(() => z.object({ key: z.string().min(1).max(512) }));

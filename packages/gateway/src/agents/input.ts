@@ -8,9 +8,9 @@ import {
 import type * as z from "zod";
 import { hasVariable } from "../config/index.ts";
 
-export type CreateAgent = z.output<typeof createAgent>;
-export type UpdateAgent = z.output<typeof updateAgent>;
-export type RuntimeInput = z.output<typeof runtimeConfig>;
+export type CreateAgent = z.output<ReturnType<typeof createAgent>>;
+export type UpdateAgent = z.output<ReturnType<typeof updateAgent>>;
+export type RuntimeInput = z.output<ReturnType<typeof runtimeConfig>>;
 
 /**
  * Refuses `${VAR}` in fields that can be read back: the configuration would put the variable's value in, and so show

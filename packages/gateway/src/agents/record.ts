@@ -3,7 +3,7 @@ import type * as z from "zod";
 import type { AgentConfig } from "../config/index.ts";
 
 /** An agent as the API shows it; holds no secret. */
-export type AgentRecord = z.output<typeof agent>;
+export type AgentRecord = z.output<ReturnType<typeof agent>>;
 
 /** What the channels say about one agent. */
 export type ChannelView = Pick<AgentRecord, "channels" | "devicechat_accounts">;

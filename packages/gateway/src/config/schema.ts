@@ -203,7 +203,7 @@ export const gatewaySection = z.looseObject({
         .describe("Bytes that the media folder of one agent may hold."),
     })
     .prefault({}),
-  models: z.array(model).default([]).describe("Models while no live catalogue answers."),
+  models: z.array(model()).default([]).describe("Models while no live catalogue answers."),
   orchestration: z
     .looseObject({ enabled: z.boolean().default(false).describe("Runs tasks of agents in workers.") })
     .prefault({}),
@@ -223,7 +223,7 @@ export const agentEntry = z.looseObject({
     .optional()
     .describe("Working directory; `agents/<id>/workspace` in the home directory when unset."),
   model: z.string().min(1).optional().describe("Model id; the runtime's own choice when unset."),
-  runtime: runtimeConfig.prefault({}).describe("How the agent runs."),
+  runtime: runtimeConfig().prefault({}).describe("How the agent runs."),
   env: z.record(z.string(), z.string()).default({}).describe("Variables for the agent's processes."),
   allowTools: z
     .union([z.boolean(), z.array(z.string())])

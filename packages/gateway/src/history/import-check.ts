@@ -5,7 +5,7 @@ import type { JobContext } from "../db/index.ts";
 import { readLines } from "./lines.ts";
 
 /** A line of an import as it is stored. */
-export const storedLine = importLine.extend({
+export const storedLine = importLine().extend({
   // It names a folder, like every stored chat id.
   chatId: z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,160}$/, {
     error: "must be 1-160 characters of A-Za-z0-9._@:+-",

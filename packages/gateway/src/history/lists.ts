@@ -1,9 +1,9 @@
 import type { chat, chatSession, sessionRecord } from "@agent-gateway/contract";
 import type { Database } from "../db/index.ts";
 
-export type ChatRecord = (typeof chat)["_output"];
-export type ChatSession = (typeof chatSession)["_output"];
-export type SessionRecord = (typeof sessionRecord)["_output"];
+export type ChatRecord = ReturnType<typeof chat>["_output"];
+export type ChatSession = ReturnType<typeof chatSession>["_output"];
+export type SessionRecord = ReturnType<typeof sessionRecord>["_output"];
 
 const iso = (ms: number) => new Date(ms).toISOString();
 

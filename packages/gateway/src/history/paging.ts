@@ -15,7 +15,7 @@ export interface PageQuery {
   after_id?: number | undefined;
   session_id?: string | undefined;
 }
-export type Page = (typeof messagesPage)["_output"];
+export type Page = ReturnType<typeof messagesPage>["_output"];
 
 /** One page by index, whatever the size of the chat. */
 export function readPage(read: Read, query: PageQuery): Page {

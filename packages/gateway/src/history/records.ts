@@ -5,7 +5,7 @@ import type { Param } from "../db/index.ts";
 export type Read = <T>(sql: string, params?: readonly Param[]) => T[];
 
 /** A message as the API shows it. */
-export type MessageRecord = NonNullable<(typeof message)["_output"]>;
+export type MessageRecord = NonNullable<ReturnType<typeof message>["_output"]>;
 
 export interface MessageRow {
   id: number;

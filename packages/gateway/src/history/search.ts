@@ -14,7 +14,7 @@ export interface SearchQuery {
   offset: number;
   session_id?: string | undefined;
 }
-export type SearchPage = (typeof searchPage)["_output"];
+export type SearchPage = ReturnType<typeof searchPage>["_output"];
 
 interface Hit {
   id: number;

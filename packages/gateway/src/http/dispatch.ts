@@ -85,12 +85,21 @@ function pageInstead(route: CompiledRoute | undefined, req: IncomingMessage, err
   return req.headers.accept?.includes("text/html") ? route.unauthorized(error) : undefined;
 }
 
-function validate<T extends NonNullable<RouteDecl["body"]>>(
-  schema: T,
-  value: unknown,
-  where: "path" | "query" | "body",
-) {
-  const result = schema.safeParse(value);
+type Schema = NonNullable<RouteDecl["body"]>;
+
+/** Each schema is built by the first request that needs it. */
+const built = new Map<Schema, ReturnType<Schema>>();
+function builtOnce(make: Schema): ReturnType<Schema> {
+  let schema = built.get(make);
+  if (!schema) {
+    schema = make();
+    built.set(make, schema);
+  }
+  return schema;
+}
+
+function validate(make: Schema, value: unknown, where: "path" | "query" | "body") {
+  const result = builtOnce(make).safeParse(value);
   if (!result.success) throw validationError(result.error.issues, where);
   return result.data;
 }

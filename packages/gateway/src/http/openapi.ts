@@ -45,9 +45,9 @@ function schemaOf(type: z.ZodType): Json {
 
 function parametersOf({ params, query }: RouteDecl): Json[] {
   const found: Json[] = [];
-  const add = (type: z.ZodType | undefined, place: "path" | "query") => {
+  const add = (type: (() => z.ZodType) | undefined, place: "path" | "query") => {
     if (!type) return;
-    const { properties = {}, required = [] } = schemaOf(type) as {
+    const { properties = {}, required = [] } = schemaOf(type()) as {
       properties?: Record<string, Json>;
       required?: string[];
     };
@@ -68,12 +68,12 @@ function parametersOf({ params, query }: RouteDecl): Json[] {
 function requestBodyOf({ body, bodyOptional, rawBody }: RouteDecl): Json | undefined {
   if (rawBody) return { required: true, content: MEDIA[rawBody] };
   if (!body) return undefined;
-  return { required: !bodyOptional, content: { "application/json": { schema: schemaOf(body) } } };
+  return { required: !bodyOptional, content: { "application/json": { schema: schemaOf(body()) } } };
 }
 
-function contentOf(decl: RouteDecl, status: number, type: z.ZodType | null): Json | undefined {
+function contentOf(decl: RouteDecl, status: number, type: (() => z.ZodType) | null): Json | undefined {
   const raw = decl.rawReply && (status === 200 || status === 206) ? MEDIA[decl.rawReply] : {};
-  const content = { ...(type && { "application/json": { schema: schemaOf(type) } }), ...raw };
+  const content = { ...(type && { "application/json": { schema: schemaOf(type()) } }), ...raw };
   return Object.keys(content).length > 0 ? content : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { GatewayError, type Method } from "@agent-gateway/contract";
-import createFinder from "find-my-way";
 import type { Endpoint } from "./endpoint.ts";
 import { checkPath } from "./query.ts";
+import { createRouteTree } from "./route-tree.ts";
 
 /** An endpoint with what every request would otherwise work out anew. */
 export interface CompiledRoute extends Endpoint {
@@ -32,7 +32,7 @@ export function createRouter(
   endpoints: readonly Endpoint[],
   publicPath?: string,
 ): (method: string, url: string) => Match {
-  const finder = createFinder({ maxParamLength: MAX_PARAM_CHARS, querystringParser: () => ({}) });
+  const tree = createRouteTree<CompiledRoute>(MAX_PARAM_CHARS);
   for (const endpoint of endpoints) {
     const { method, path, auth } = endpoint.decl;
     const route: CompiledRoute = {
@@ -40,12 +40,12 @@ export function createRouter(
       hasAgent: path.split("/").includes(":agentId"),
       needsKey: HAS_LEVEL.has(auth),
     };
-    finder.on(method, path, () => {}, route);
+    tree.add(method, path, route);
   }
 
   const find = (method: Method, path: string) => {
-    const found = finder.find(method, path);
-    return found && { route: found.store as CompiledRoute, params: found.params };
+    const found = tree.find(method, path);
+    return found && { route: found.value, params: found.params };
   };
 
   const missing = (path: string): GatewayError => {
