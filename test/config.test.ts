@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runCli } from "./fixtures/cli.ts";
 import { type Gateway, type GatewayOptions, KEYS, put, startGateway, testConfig, until } from "./harness.ts";
 import { LISTENING, ownFolder, startBin } from "./program.ts";
 
@@ -59,6 +60,37 @@ describe("variables", () => {
   });
 });
 
+describe("an admin key with a list of agents", () => {
+  it("is switched off and named, at start, at a reload and by the checks; the others go on [KEY-1]", async () => {
+    const config = base();
+    const keys = [
+      { key: KEYS.admin, agents: "*", admin: true },
+      { key: KEYS.plain, agents: ["assistant"] },
+      { key: "limited-admin-key", agents: ["assistant"], admin: true },
+      { key: "good-admin-key", agents: ["*"], admin: true },
+    ];
+    (config as unknown as { gateway: { api: { keys: unknown } } }).gateway.api.keys = keys;
+    await using gateway = await startWith(config);
+    expect(gateway.output()).toContain("gateway.api.keys[2]: an admin key reaches every agent");
+    expect(await codes(gateway, "limited-admin-key")).toBe(403);
+    for (const key of [KEYS.admin, KEYS.plain, "good-admin-key"]) expect(await codes(gateway, key)).toBe(200);
+    for (const command of [["config", "check"], ["doctor"]]) {
+      const { code, stdout } = await runCli(command, { env: { GATEWAY_HOME: gateway.home } });
+      expect(code).toBe(1);
+      expect(stdout).toContain("gateway.api.keys[2]: an admin key reaches every agent");
+    }
+
+    await rewrite(gateway, (file) => {
+      const api = (file as unknown as { gateway: { api: { keys: { agents: unknown }[] } } }).gateway.api;
+      api.keys[2]!.agents = "*";
+      api.keys[3]!.agents = ["assistant"];
+    });
+    expect(await codes(gateway, "limited-admin-key")).toBe(200);
+    expect(await codes(gateway, "good-admin-key")).toBe(403);
+    expect(gateway.output()).toContain("gateway.api.keys[3]: an admin key reaches every agent");
+  });
+});
+
 describe("a wrong entry", () => {
   it("of an agent is skipped and named, the others start [CONF-2]", async () => {
     const config = base();
@@ -76,10 +108,10 @@ describe("a wrong entry", () => {
     expect([missing.status, missing.body.code]).toEqual([404, "AGENT_NOT_FOUND"]);
     for (const word of [
       "NOWHERE_TO_BE_FOUND",
-      "agents.2",
-      "agents.3.id",
-      "agents.4.id",
-      "agents.5.runtime",
+      'agent "tokenless" (agents[2]) is skipped: botchat.botToken',
+      'agent "Bad Id" (agents[3]) is skipped: id must',
+      'agent "second" (agents[4]) is skipped: another agent has this id',
+      'agent "wrong" (agents[5]) is skipped: runtime.type',
     ]) {
       expect(gateway.output()).toContain(word);
     }

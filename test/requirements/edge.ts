@@ -12,4 +12,6 @@ export const edge = {
   "EDGE-6": "a second Host, Authorization or X-Api-Key header is 400",
   "EDGE-7":
     "failed authentications of one IPv6 /64 count together, however its addresses are written; a mapped IPv4 address counts as itself",
+  "KEY-1":
+    "an admin key beside which agents is a list is an error that names its entry (gateway.api.keys[4]); that key alone is switched off, at start and at a reload, and config check and doctor say so",
 } as const;

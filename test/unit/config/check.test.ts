@@ -70,7 +70,12 @@ describe("config check", () => {
     expect(await checkConfig(home.paths, {})).toEqual([
       { level: "warning", path: "unknown", message: expect.any(String) },
       { level: "warning", path: "gateway.api.keys.0", message: expect.stringContaining("KEY") },
-      { level: "error", path: "agents.0.model", message: expect.stringContaining("MODEL_OF_A") },
+      {
+        level: "error",
+        path: "agents.0.model",
+        message: expect.stringContaining("MODEL_OF_A"),
+        skips: 'agent "a" (agents[0])',
+      },
       { level: "warning", path: "gateway.api.keys", message: expect.any(String) },
     ]);
   });

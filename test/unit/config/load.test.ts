@@ -93,8 +93,18 @@ describe("agents", () => {
     expect(config.agents.map(({ id, name }) => [id, name])).toEqual([["good", "good"]]);
     expect(config.agents[0]!.botchat).toMatchObject({ botToken: "t" });
     expect(skipped.size).toBe(5);
-    expect(says(problems)).toContain("agents.2.botchat.botToken: the variable LOST_TOKEN is not set");
-    expect(says(problems)).toContain("agents.5.history.cleanupHour");
+    const told = problems.map(line);
+    expect(told).toContain(
+      'agent "Bad Id" (agents[1]) is skipped: id must be a-z, then up to 31 of a-z 0-9 _ -',
+    );
+    expect(told).toContain(
+      'agent "lost" (agents[2]) is skipped: botchat.botToken needs the variable LOST_TOKEN, which is not set',
+    );
+    expect(told).toContain('agent "good" (agents[3]) is skipped: another agent has this id');
+    expect(told).toContainEqual(expect.stringMatching(/^the agent at agents\[4\] is skipped: /));
+    expect(told).toContainEqual(
+      expect.stringMatching(/^agent "odd" \(agents\[5\]\) is skipped: history\.cleanupHour: /),
+    );
   });
 
   it("load without a channel's secret where it is empty, and with ids written as numbers [CH-CONFIG-12]", () => {
@@ -146,6 +156,24 @@ describe("the gateway's section", () => {
     const loaded = tryLoad(raw);
     expect(loaded.config).toBeNull();
     expect(loaded.problems.map((problem) => problem.path)).toContain(path);
+  });
+
+  it("switches off an admin key with a list of agents, and it alone [KEY-1]", () => {
+    const keys = [
+      { key: "all", agents: "*", admin: true },
+      { key: "list", agents: ["*"], admin: true },
+      { key: "none", admin: true },
+      { key: "plain", agents: ["a"] },
+      { key: "wrong", agents: ["a"], admin: true },
+      { key: "empty", agents: [], admin: true },
+    ];
+    const { config, problems } = load({ gateway: { api: { keys } }, agents: [{ id: "a" }] });
+    expect(config.gateway.api.keys.map(isDeadKey)).toEqual([false, false, false, false, true, true]);
+    expect(problems.map(({ level, path }) => [level, path])).toEqual([
+      ["error", "gateway.api.keys.4"],
+      ["error", "gateway.api.keys.5"],
+    ]);
+    expect(line(problems[0]!)).toMatch(/^gateway\.api\.keys\[4\]: .*admin.*agents/);
   });
 
   it("counts a key without its variable as configured, and no text opens it", () => {
@@ -260,7 +288,7 @@ describe("unknown keys", () => {
         port: 1,
         models: [{ id: "m", name: "M", alias: "m", contextWindow: 1, multiplier: 1 }],
         api: {
-          keys: [{ key: "k", description: "d", agents: ["a"], admin: true, write: true }],
+          keys: [{ key: "k", description: "d", agents: ["*"], admin: true, write: true }],
           rateLimit: { perSecond: 1, burst: 1 },
         },
         turns: { hardCapMs: 1, retainMs: 1, injectionMs: 1, keepaliveMs: 1 },

@@ -1,4 +1,4 @@
-import { checkConfig, createPaths } from "../config/index.ts";
+import { checkConfig, createPaths, describeProblem } from "../config/index.ts";
 import { UsageError } from "./errors.ts";
 import { type Flag, GLOBAL_FLAGS, isOn, last, parseFlags } from "./flags.ts";
 import { print, printable, printJson } from "./output.ts";
@@ -19,9 +19,7 @@ export async function configCommand(tokens: readonly string[]): Promise<number> 
   if (isOn(parsed, "json")) {
     await printJson({ ok, file: paths.configFile, problems });
   } else {
-    const lines = problems.map(
-      ({ level, path, message }) => `${level}: ${path ? `${path}: ` : ""}${message}\n`,
-    );
+    const lines = problems.map((problem) => `${problem.level}: ${describeProblem(problem)}\n`);
     await print(printable(lines.join("") || `${paths.configFile}: no problems\n`));
     if (!ok) process.stderr.write(`${paths.configFile} has errors.\n`);
   }

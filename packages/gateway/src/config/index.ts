@@ -4,7 +4,7 @@ export { parseForEdit, stringifyLike } from "./edit.ts";
 export { type FirstRun, firstRun } from "./first-run.ts";
 export { hasVariable } from "./interpolate.ts";
 export { agentEnvFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
-export { ConfigFileError, type Problem } from "./problems.ts";
+export { ConfigFileError, describe as describeProblem, type Problem } from "./problems.ts";
 export { loadText } from "./read.ts";
 export type {
   AgentConfig,

@@ -21,19 +21,39 @@ export interface LoadInput {
 
 /** Nobody knows a text with this hash: a key with it counts as configured, so that nothing opens, and never fits. */
 export const DEAD_KEY_HASH = `sha256:${"0".repeat(64)}`;
-/** True for a key that stands for one whose variable is missing. */
+/** True for a key that stands for one that is switched off, because its variable is missing for instance. */
 export const isDeadKey = (entry: { keyHash?: string | undefined }): boolean =>
   entry.keyHash === DEAD_KEY_HASH;
+
+/** An admin can make, remove and change every agent, so a list of agents would limit nothing. */
+function isLimitedAdmin(entry: unknown): boolean {
+  return (
+    isRecord(entry) && entry.admin === true && Array.isArray(entry.agents) && !entry.agents.includes("*")
+  );
+}
 
 function loadKeys(rawKeys: unknown, sources: Sources, problems: Problem[]): unknown {
   if (!Array.isArray(rawKeys)) return rawKeys;
   return rawKeys.map((rawEntry: unknown, index) => {
     const { value, missing } = interpolate(rawEntry, sources);
     const empty = isRecord(rawEntry) && rawEntry.key !== "" && isRecord(value) && value.key === "";
-    if ((missing.length === 0 && !empty) || !isRecord(rawEntry)) return value;
-    const why = missing[0] ? `the variable ${missing[0].name} is not set` : "its variable is empty";
-    problems.push(warning(`gateway.api.keys.${index}`, `${why}, so this key cannot be used`));
-    return { keyHash: DEAD_KEY_HASH, agents: [], description: rawEntry.description, admin: rawEntry.admin };
+    if (!isRecord(rawEntry)) return value;
+    const path = `gateway.api.keys.${index}`;
+    const { description, admin } = rawEntry;
+    const off = { keyHash: DEAD_KEY_HASH, agents: [], description, admin };
+    if (missing.length > 0 || empty) {
+      const why = missing[0] ? `the variable ${missing[0].name} is not set` : "its variable is empty";
+      problems.push(warning(path, `${why}, so this key cannot be used`));
+      return off;
+    }
+    if (!isLimitedAdmin(value)) return value;
+    problems.push(
+      error(
+        path,
+        'an admin key reaches every agent, so this key, which has admin: true and a list of agents, is switched off; set agents to "*" or take admin away',
+      ),
+    );
+    return off;
   });
 }
 

@@ -7,7 +7,7 @@ import { unknownKeys } from "./introspect.ts";
 import { DEAD_KEY_HASH, type LoadInput, loadGateway } from "./load-gateway.ts";
 import type { Raw } from "./parse.ts";
 import { expandHome } from "./paths.ts";
-import { error, type Problem, schemaProblems, warning } from "./problems.ts";
+import { error, type Problem, schemaProblems, skipping, warning } from "./problems.ts";
 import {
   type AgentConfig,
   agentEntry,
@@ -61,7 +61,7 @@ function loadAgent(
   const { value, missing } = interpolate(rawEntry, [input.env, own, input.homeEnv]);
   if (missing.length > 0) {
     const problems = missing.map((gap) =>
-      error(`${path}.${gap.path}`, `the variable ${gap.name} is not set, so the agent is left out`),
+      error(`${path}.${gap.path}`, `needs the variable ${gap.name}, which is not set`),
     );
     return { id, problems };
   }
@@ -105,13 +105,13 @@ export function loadConfig(raw: Raw, input: LoadInput): Loaded | { config: null;
     const result = loadAgent(entry, path, base, input);
     let wrong = "problems" in result ? result.problems : [];
     if ("agent" in result && agents.has(result.agent.id)) {
-      wrong = [
-        error(`${path}.id`, `another agent is already called ${result.agent.id}, so this one is left out`),
-      ];
+      wrong = [error(path, "another agent has this id")];
     }
     const named = result.id !== null && !agents.has(result.id) && !skipped.has(result.id);
-    if (wrong.length > 0) skipped.set(named ? result.id! : `#${index}`, wrong);
-    else if ("agent" in result) agents.set(result.agent.id, result.agent);
+    if (wrong.length > 0) {
+      const raw = isRecord(entry) ? entry.id : undefined;
+      skipped.set(named ? result.id! : `#${index}`, skipping(wrong, index, raw));
+    } else if ("agent" in result) agents.set(result.agent.id, result.agent);
   });
   problems.push(...[...skipped.values()].flat());
 

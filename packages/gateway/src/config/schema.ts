@@ -53,7 +53,9 @@ export const apiKey = z
     agents: z
       .union([z.literal("*"), z.array(z.string())])
       .optional()
-      .describe('Agent ids, or `"*"` for all; an admin key without it reaches all, another none.'),
+      .describe(
+        'Agent ids, or `"*"` for all. An admin key reaches all: it has `"*"` or none of this, and with a list it is switched off. Another key without it reaches none.',
+      ),
     write: z.boolean().default(false).describe("Write level."),
     admin: z.boolean().default(false).describe("Admin level; implies write."),
   })

@@ -1,6 +1,6 @@
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { homeEnvFile, type Problem } from "../../config/index.ts";
+import { describeProblem, homeEnvFile, type Problem } from "../../config/index.ts";
 import { type Check, fail, ok, type Patient, warn } from "./types.ts";
 
 /** Bits that let a group or everybody read or change a file. */
@@ -45,18 +45,16 @@ export async function checkHome({ paths }: Patient): Promise<Check[]> {
     : [...checks, ok("permissions", "private")];
 }
 
-const line = ({ path, message }: Problem) => (path ? `${path}: ${message}` : message);
-
 /** Problems of the file, those of its keys apart. */
 export function checkConfiguration({ config, problems }: Patient): Check[] {
   const of = (keys: boolean) => problems.filter(({ path }) => path.startsWith("gateway.api") === keys);
   const tell = (name: string, found: readonly Problem[], fix: string): Check[] =>
-    found.map((problem) => (problem.level === "error" ? fail : warn)(name, line(problem), fix));
+    found.map((problem) => (problem.level === "error" ? fail : warn)(name, describeProblem(problem), fix));
   const file = tell("config", of(false), "Mend it in the configuration file; `config check` looks again.");
   const keys = tell(
     "keys",
     of(true),
-    "Give gateway.api.keys one key with admin: true whose variable is set.",
+    "gateway.api.keys needs one key with admin: true, without a list of agents, whose variable is set.",
   );
   const count = config?.gateway.api.keys.length ?? 0;
   const fine: Check[] = file.length > 0 ? [] : [ok("config", "no problems")];
