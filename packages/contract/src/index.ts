@@ -20,5 +20,6 @@ export * from "./schemas/history.ts";
 export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";
 export * from "./schemas/sessions.ts";
+export * from "./schemas/steps.ts";
 export { readSse, type SseEvent } from "./sse-reader.ts";
 export { type Waiting, waitingOf } from "./waiting.ts";

@@ -29,7 +29,7 @@ export function openOptions(over: Partial<OpenOptions> = {}): OpenOptions {
   };
 }
 
-/** Runs a turn and collects its events; `text` is what the text events add up to. */
+/** Runs a turn and collects what it tells; `text` is what the text events add up to. */
 export async function runTurn(
   session: RuntimeSession,
   input: string | TurnInput,
@@ -39,7 +39,7 @@ export async function runTurn(
   const outcome = await session.turn(
     typeof input === "string" ? { text: input, files: [] } : input,
     (event) => {
-      events.push(event);
+      if (event.type !== "activity") events.push(event);
       onEvent(event);
     },
   );

@@ -80,12 +80,17 @@ test("starter shares a file through the gateway's tool when asked", async () => 
   const attached = await runTurn(session, { text: "Share", files });
   expect(attached.text).toContain("share_file said: Shared.");
   expect(attached.events.slice(0, 2)).toEqual([
-    { type: "tool_use", name: "share_file", id: "share-1-1" },
-    { type: "tool_result", id: "share-1-1", isError: false },
+    { type: "tool_use", name: "share_file", id: "share-1-1", input: '{"path":"/media/a.png"}' },
+    { type: "tool_result", id: "share-1-1", isError: false, result: "Shared." },
   ]);
   const refused = await runTurn(session, "share secret");
   expect(refused.text).toContain("share_file refused: That file is outside the workspace.");
-  expect(refused.events).toContainEqual({ type: "tool_result", id: "share-2-1", isError: true });
+  expect(refused.events).toContainEqual({
+    type: "tool_result",
+    id: "share-2-1",
+    isError: true,
+    result: "That file is outside the workspace.",
+  });
   expect(asked).toEqual(["/media/a.png", "secret"]);
 });
 

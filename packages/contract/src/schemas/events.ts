@@ -7,8 +7,30 @@ export const turnEvent = lazy(() =>
   z.discriminatedUnion("type", [
     z.object({ type: z.literal("text_delta"), text: z.string() }),
     z.object({ type: z.literal("thinking"), text: z.string() }),
-    z.object({ type: z.literal("tool_use"), name: z.string(), id: z.string() }),
-    z.object({ type: z.literal("tool_result"), id: z.string(), is_error: z.boolean() }),
+    z.object({
+      type: z.literal("tool_use"),
+      name: z.string(),
+      id: z.string(),
+      title: z.string().optional(),
+      /** JSON, at most 4 KiB of it. */
+      input: z.string().optional(),
+    }),
+    z.object({
+      type: z.literal("tool_result"),
+      id: z.string(),
+      is_error: z.boolean(),
+      /** At most 4 KiB of it. */
+      result: z.string().optional(),
+    }),
+    /** The agent asks its model again after a failed attempt; `of` is how many repeats it allows itself. */
+    z.object({
+      type: z.literal("retry"),
+      attempt: z.number(),
+      of: z.number(),
+      /** HTTP status of the failed attempt. */
+      status: z.number().optional(),
+      message: z.string(),
+    }),
     z.object({ type: z.literal("attachment"), attachment: attachment() }),
     z.object({ type: z.literal("timeout"), message: z.string(), resumable: z.literal(true) }),
     z.object({

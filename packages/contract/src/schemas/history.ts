@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { ms, numeric } from "./common.ts";
+import { attachment } from "./messages.ts";
+import { messageError, messageStep } from "./steps.ts";
 
 export const message = lazy(() =>
   z.object({
@@ -11,8 +13,12 @@ export const message = lazy(() =>
     id: z.number().optional(),
     interrupted: z.literal(true).optional(),
     senderName: z.string().optional(),
-    attachments: z.array(z.object({ type: z.literal("image"), url: z.string() })).optional(),
+    attachments: z.array(attachment()).optional(),
     mediaFiles: z.array(z.string()).optional(),
+    /** On the reply of a turn that failed; `content` is then what there was. */
+    error: messageError().optional(),
+    /** With `include=steps` alone. */
+    steps: z.array(messageStep()).optional(),
   }),
 );
 export const chat = lazy(() =>
@@ -53,6 +59,7 @@ export const messagesQuery = lazy(() =>
       .optional()
       .transform((text) => (text ?? "desc").toLowerCase())
       .pipe(z.enum(["asc", "desc"])),
+    include: z.enum(["steps"], { error: "must be steps" }).optional(),
   }),
 );
 export const messagesPage = lazy(() =>
@@ -108,5 +115,7 @@ export const importLine = lazy(() =>
     role: z.enum(["user", "assistant"]),
     content: z.string(),
     ts: z.number().int().min(0),
+    error: messageError().optional(),
+    steps: z.array(messageStep()).optional(),
   }),
 );

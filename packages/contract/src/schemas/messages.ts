@@ -2,7 +2,17 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { chatId, MAX_MESSAGE_CHARS, sessionId } from "./common.ts";
 
-export const attachment = lazy(() => z.object({ type: z.literal("image"), url: z.string() }));
+/** A file of the agent's media folder that belongs to its reply. A `file` always has name, type and size. */
+export const attachment = lazy(() =>
+  z.object({
+    type: z.enum(["image", "file"]),
+    url: z.string(),
+    name: z.string().optional(),
+    mime: z.string().optional(),
+    /** Bytes. */
+    size: z.number().optional(),
+  }),
+);
 export type Attachment = z.output<ReturnType<typeof attachment>>;
 
 const hint = lazy(() =>

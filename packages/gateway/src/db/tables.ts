@@ -45,7 +45,7 @@ export interface Tables {
     role: number;
     content: string;
     ts: number;
-    /** JSON: `{interrupted?, senderName?, attachments?, mediaFiles?}`; null when none applies. */
+    /** JSON: `{interrupted?, senderName?, attachments?, mediaFiles?, error?}`; null when none applies. */
     extra: string | null;
   };
   /** One row a turn; `running` rows at start are turns that a crash cut off. */
@@ -61,6 +61,8 @@ export interface Tables {
   /** Text of a running turn, appended as it comes, so that a crash keeps it. */
   turn_parts: { id: number; request_id: string; text: string };
   message_media: { message: number; agent_id: string; path: string };
+  /** What the agent did for a message, as JSON; apart from the message, which is read far more often. */
+  message_steps: { message: number; steps: string };
   shares: {
     id: string;
     token_hash: string;

@@ -1,5 +1,6 @@
 import type { Connection, JobContext } from "../db/index.ts";
 import { MESSAGE_COLUMNS, type MessageRow, toRecord } from "./records.ts";
+import { parseSteps } from "./steps.ts";
 
 /** Where an export has come to: messages up to (`ts`, `id`) are out, those above `maxId` came later than its start. */
 export interface ExportCursor {
@@ -24,7 +25,7 @@ export interface ExportSlice {
 const SLICE_MS = 12;
 const SLICE_CHARS = 256 * 1024;
 
-type Row = MessageRow & { name: string };
+type Row = MessageRow & { name: string; steps: string | null };
 interface Chat {
   id: number;
   chatId: string;
@@ -95,8 +96,8 @@ function openChats(
 }
 
 function messagesFrom(db: Connection, chat: Chat, maxId: number): Iterable<Row> {
-  const sql = `SELECT ${MESSAGE_COLUMNS}, s.name FROM messages m INDEXED BY messages_chat
-    CROSS JOIN sessions s ON s.id = m.session
+  const sql = `SELECT ${MESSAGE_COLUMNS}, s.name, p.steps FROM messages m INDEXED BY messages_chat
+    CROSS JOIN sessions s ON s.id = m.session LEFT JOIN message_steps p ON p.message = m.id
     WHERE m.chat = ? AND (m.ts, m.id) >= (?, ?) AND m.id <= ? ORDER BY m.ts, m.id`;
   return db.prepare(sql).iterate(chat.id, chat.ts, chat.next, maxId) as Iterable<unknown> as Iterable<Row>;
 }
@@ -114,6 +115,18 @@ function insert(waiting: Chat[], chat: Chat): void {
 }
 
 function toLine(chatId: string, row: Row) {
-  const { role, content, ts, sessionId, interrupted, senderName } = toRecord(row);
-  return { chatId, sessionId, sessionName: row.name, role, content, ts, interrupted, senderName };
+  const { role, content, ts, sessionId, interrupted, senderName, error } = toRecord(row);
+  const steps = row.steps === null ? undefined : parseSteps(row.steps);
+  return {
+    chatId,
+    sessionId,
+    sessionName: row.name,
+    role,
+    content,
+    ts,
+    interrupted,
+    senderName,
+    error,
+    steps,
+  };
 }

@@ -1,8 +1,11 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { importLine } from "@agent-gateway/contract";
+import { importLine, messageStep } from "@agent-gateway/contract";
 import * as z from "zod";
 import type { JobContext } from "../db/index.ts";
 import { readLines } from "./lines.ts";
+
+/** Several times what the gateway itself keeps for one message. */
+const MAX_STEPS_CHARS = 1024 * 1024;
 
 /** A line of an import as it is stored. */
 export const storedLine = importLine().extend({
@@ -16,6 +19,12 @@ export const storedLine = importLine().extend({
   ts: z.number().int().min(0).max(8_640_000_000_000_000),
   interrupted: z.literal(true).optional(),
   senderName: z.string().max(1000).optional(),
+  error: z.object({ code: z.string().max(64), message: z.string().max(4000) }).optional(),
+  steps: z
+    .array(z.unknown())
+    .refine((steps) => JSON.stringify(steps).length <= MAX_STEPS_CHARS, { error: "are too many" })
+    .pipe(z.array(messageStep()))
+    .optional(),
 });
 export type StoredLine = z.output<typeof storedLine>;
 

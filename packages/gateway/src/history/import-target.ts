@@ -104,23 +104,25 @@ export function createImportTarget(db: Connection, agentId: string) {
       const mark = fingerprint(role, content);
       if (seen.has(mark)) return false;
       seen.add(mark);
-      const { interrupted, senderName } = line;
+      const { interrupted, senderName, error } = line;
       const extra =
-        interrupted || senderName !== undefined ? JSON.stringify({ interrupted, senderName }) : null;
-      db.run("INSERT INTO messages (chat, session, role, content, ts, extra) VALUES (?, ?, ?, ?, ?, ?)", [
-        target.chat,
-        target.session,
-        role,
-        content,
-        line.ts,
-        extra,
-      ]);
+        interrupted || error || senderName !== undefined
+          ? JSON.stringify({ interrupted, senderName, error })
+          : null;
+      const { lastInsertRowid } = db.run(
+        "INSERT INTO messages (chat, session, role, content, ts, extra) VALUES (?, ?, ?, ?, ?, ?)",
+        [target.chat, target.session, role, content, line.ts, extra],
+      );
+      if (line.steps && line.steps.length > 0 && role === 1) {
+        const steps = JSON.stringify(line.steps).toWellFormed();
+        db.run("INSERT INTO message_steps (message, steps) VALUES (?, ?)", [lastInsertRowid, steps]);
+      }
       dirty.add(target);
       target.count++;
       target.earliest = Math.min(target.earliest, line.ts);
       if (line.ts >= target.latest) {
         target.latest = line.ts;
-        target.preview = content.slice(0, PREVIEW_CHARS);
+        if (content !== "") target.preview = content.slice(0, PREVIEW_CHARS);
       }
       return true;
     },

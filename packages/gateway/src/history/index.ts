@@ -53,7 +53,9 @@ export function createHistory(deps: HistoryDeps) {
     /** All sessions of an agent, the latest first. */
     sessions: (agentId: string): Promise<SessionRecord[]> => readSessions(db, agentId),
     page: (query: PageQuery): Page | Promise<Page> =>
-      query.limit <= MAX_DIRECT_LIMIT ? readPage(db.all, query) : db.readerJob<Page>("page", query),
+      query.limit <= MAX_DIRECT_LIMIT && !query.include
+        ? readPage(db.all, query)
+        : db.readerJob<Page>("page", query),
     search: (query: SearchQuery): Promise<SearchPage> => db.readerJob("search", query),
     activeDays: (query: DaysQuery): string[] => readActiveDays(db.all, query),
     /** See {@link exportLines}. */

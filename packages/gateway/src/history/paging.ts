@@ -1,6 +1,7 @@
 import type { messagesPage } from "@agent-gateway/contract";
 import type { Param } from "../db/index.ts";
 import { MESSAGE_COLUMNS, type MessageRow, type Read, scopeOf, toRecord } from "./records.ts";
+import { withSteps } from "./steps.ts";
 
 /** Which messages of a chat to return. `before` and `after` bound `ts`, together with an id the pair (ts, id). */
 export interface PageQuery {
@@ -14,6 +15,8 @@ export interface PageQuery {
   after?: number | undefined;
   after_id?: number | undefined;
   session_id?: string | undefined;
+  /** What the agent did for each of its messages, too. */
+  include?: "steps" | undefined;
 }
 export type Page = ReturnType<typeof messagesPage>["_output"];
 
@@ -37,13 +40,9 @@ export function readPage(read: Read, query: PageQuery): Page {
      ORDER BY m.ts ${direction}, m.id ${direction} LIMIT ?`,
     [...params, query.limit + 1],
   );
-  const hasMore = rows.length > query.limit;
-  if (hasMore) rows.pop();
-  const last = hasMore ? rows.at(-1) : undefined;
-  return {
-    messages: rows.map(toRecord),
-    hasMore,
-    nextCursor: last?.ts ?? null,
-    nextCursorId: last?.id ?? null,
-  };
+  const found = rows.slice(0, query.limit).map(toRecord);
+  const messages = query.include === "steps" ? withSteps(read, found) : found;
+  const hasMore = rows.length > messages.length;
+  const last = hasMore ? messages.at(-1) : undefined;
+  return { messages, hasMore, nextCursor: last?.ts ?? null, nextCursorId: last?.id ?? null };
 }

@@ -8,10 +8,10 @@ const SLICE_ROWS = 250;
 export function clearStatements(session: number): Statement[] {
   return [
     ...unindexStatements("session = ?", [session]),
-    {
-      sql: "DELETE FROM message_media WHERE message IN (SELECT id FROM messages WHERE session = ?)",
+    ...["message_media", "message_steps"].map((table) => ({
+      sql: `DELETE FROM ${table} WHERE message IN (SELECT id FROM messages WHERE session = ?)`,
       params: [session],
-    },
+    })),
     {
       sql: `UPDATE chats SET message_count = max(0, message_count - (SELECT count(*) FROM messages WHERE session = ?))
             WHERE id = (SELECT chat FROM sessions WHERE id = ?)`,
@@ -37,6 +37,7 @@ function removeMessages(db: Connection, chat: number, ids: readonly number[]): v
   ) as Array<{ session: number; n: number }>;
   for (const { sql, params } of unindexStatements(`id IN ${among}`, [list])) db.run(sql, params);
   db.run(`DELETE FROM message_media WHERE message IN ${among}`, [list]);
+  db.run(`DELETE FROM message_steps WHERE message IN ${among}`, [list]);
   db.run(`DELETE FROM messages WHERE id IN ${among}`, [list]);
   db.run("UPDATE chats SET message_count = max(0, message_count - ?) WHERE id = ?", [ids.length, chat]);
   for (const { session, n } of sessions) {

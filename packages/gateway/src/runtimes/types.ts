@@ -25,8 +25,13 @@ export interface HistoryEntry {
 export type RuntimeEvent =
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
-  | { type: "tool_use"; name: string; id: string }
-  | { type: "tool_result"; id: string; isError: boolean }
+  /** `title` is for people; `input` is JSON, cut like `result` by `toolText`. */
+  | { type: "tool_use"; name: string; id: string; title?: string; input?: string }
+  | { type: "tool_result"; id: string; isError: boolean; result?: string }
+  /** The agent asks its model again after a failed attempt. */
+  | { type: "retry"; attempt: number; of: number; status?: number; message: string }
+  /** The model is at work, with nothing to show for it yet. */
+  | { type: "activity" }
   /** An image that came back in a tool result or from the model. */
   | { type: "image"; mime: string; data: Uint8Array };
 

@@ -29,7 +29,7 @@ export type { SessionRow } from "./store.ts";
 export type { Cursor, TurnLog } from "./turn-log.ts";
 export { encode } from "./turn-log.ts";
 export type { TurnResult } from "./turn-result.ts";
-export { mediaPathOf } from "./turn-result.ts";
+export { failureOf, mediaPathOf } from "./turn-result.ts";
 export type { Turn, TurnEnding } from "./turn-types.ts";
 
 /** What a caller sends into a session. */

@@ -1,3 +1,4 @@
+import type { Attachment, MessageError, MessageStep } from "@agent-gateway/contract";
 import type { Database, Statement, Tables } from "../db/index.ts";
 import type { HistoryEntry } from "../runtimes/types.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
@@ -16,11 +17,15 @@ export interface RuntimeState {
 export interface MessageExtra {
   interrupted?: true;
   senderName?: string;
-  attachments?: Array<{ type: "image"; url: string }>;
+  attachments?: Attachment[];
   mediaFiles?: string[];
+  /** The turn failed; no agent is told of such a message. */
+  error?: MessageError;
 }
 
 const PREVIEW_CHARS = 200;
+/** Messages that are part of the conversation: the record of a failed turn is none. */
+const IS_SAID = "(extra IS NULL OR json_extract(extra, '$.error') IS NULL)";
 const selectSession =
   "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat WHERE s.agent_id = ? AND c.chat_id = ?";
 
@@ -54,16 +59,16 @@ export function createSessionStore(db: Database) {
     },
     /** The newest `limit` messages of a session with `afterId` < id <= `uptoId`, oldest first. */
     recent(session: number, limit: number, afterId: number, uptoId: number): HistoryEntry[] {
-      const text = `SELECT role, content FROM messages WHERE session = ? AND id > ? AND id <= ?
+      const text = `SELECT role, content FROM messages WHERE session = ? AND id > ? AND id <= ? AND ${IS_SAID}
                     ORDER BY ts DESC, id DESC LIMIT ?`;
       return db
         .all<{ role: number; content: string }>(text, [session, afterId, uptoId, limit])
         .reverse()
         .map((row) => ({ role: row.role === 0 ? "user" : "assistant", text: row.content }));
     },
-    /** Ids of a session's messages above `afterId`, oldest first. */
+    /** Ids of what was said in a session above `afterId`, oldest first. */
     messageIds(session: number, afterId: number): number[] {
-      const text = "SELECT id FROM messages WHERE session = ? AND id > ? ORDER BY ts, id";
+      const text = `SELECT id FROM messages WHERE session = ? AND id > ? AND ${IS_SAID} ORDER BY ts, id`;
       return db.all<{ id: number }>(text, [session, afterId]).map((row) => row.id);
     },
 
@@ -97,6 +102,7 @@ export function createSessionStore(db: Database) {
         ts: number;
         extra: MessageExtra;
         media?: readonly string[];
+        steps?: readonly MessageStep[];
       },
     ): Statement[] {
       const extra = Object.keys(message.extra).length > 0 ? JSON.stringify(message.extra) : null;
@@ -115,9 +121,16 @@ export function createSessionStore(db: Database) {
           params: [path, uuid],
         });
       }
+      if (message.steps && message.steps.length > 0) {
+        statements.push({
+          sql: "INSERT INTO message_steps (message, steps) SELECT max(id), ? FROM messages",
+          params: [JSON.stringify(message.steps)],
+        });
+      }
       statements.push(
         {
-          sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?
+          sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?,
+                  last_message = ifnull(nullif(?, ''), last_message)
                 WHERE uuid = ?`,
           params: [ts, content.slice(0, PREVIEW_CHARS), uuid],
         },

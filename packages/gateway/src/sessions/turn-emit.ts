@@ -1,6 +1,8 @@
-import type { Attachment } from "@agent-gateway/contract";
+import type { Attachment, MessageStep } from "@agent-gateway/contract";
+import { cutToBytes } from "../lib/cut-text.ts";
 import type { RuntimeEvent } from "../runtimes/types.ts";
 import type { SessionDeps } from "./ports.ts";
+import { createStepRecorder } from "./steps.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { PartWriter } from "./turn-parts.ts";
 
@@ -15,12 +17,17 @@ export interface Emitter {
   readonly attachments: Attachment[];
   /** True once anything at all came from the agent. */
   readonly produced: boolean;
+  /** What it did, in order, for a reply of this text. */
+  steps(content: string): MessageStep[];
   /** Takes nothing more; resolves when what was taken is complete. */
   close(): Promise<void>;
 }
 
+/** Bytes of a tool call's id, and of its name: programs choose both. */
+const MAX_NAME_BYTES = 200;
+
 export function createEmitter(room: {
-  deps: Pick<SessionDeps, "media" | "log" | "step">;
+  deps: Pick<SessionDeps, "media" | "log" | "step" | "clock">;
   agentId: string;
   turnLog: TurnLog;
   parts: PartWriter;
@@ -35,6 +42,7 @@ export function createEmitter(room: {
   let images = 0;
   let waitingBytes = 0;
   let dropping = false;
+  const recorder = createStepRecorder(deps.clock);
   let produced = false;
   let closed = false;
 
@@ -71,8 +79,12 @@ export function createEmitter(room: {
     get produced() {
       return produced;
     },
-    emit(event) {
-      if (closed || (event.type === "text" && event.text === "")) return;
+    steps: recorder.finish,
+    emit(given) {
+      if (closed || given.type === "activity" || (given.type === "text" && given.text === "")) return;
+      if (given.type === "retry") return turnLog.append(given);
+      const event = bounded(given);
+      recorder.take(event);
       if (!produced) {
         produced = true;
         if (room.marked) parts.mark();
@@ -89,10 +101,15 @@ export function createEmitter(room: {
           turnLog.append({ type: "thinking", text: event.text });
           return;
         case "tool_use":
-          turnLog.append({ type: "tool_use", name: event.name, id: event.id });
+          turnLog.append(event);
           return;
         case "tool_result":
-          turnLog.append({ type: "tool_result", id: event.id, is_error: event.isError });
+          turnLog.append({
+            type: "tool_result",
+            id: event.id,
+            is_error: event.isError,
+            ...(event.result !== undefined && { result: event.result }),
+          });
           return;
         case "image":
           takeImage(event.mime, event.data);
@@ -108,5 +125,16 @@ export function createEmitter(room: {
       closed = true;
       await Promise.all(pending);
     },
+  };
+}
+
+/** The event with an id and a name of a bearable length. */
+function bounded(event: Exclude<RuntimeEvent, { type: "retry" | "activity" }>) {
+  if (event.type === "tool_result") return { ...event, id: cutToBytes(event.id, MAX_NAME_BYTES) };
+  if (event.type !== "tool_use") return event;
+  return {
+    ...event,
+    id: cutToBytes(event.id, MAX_NAME_BYTES),
+    name: cutToBytes(event.name, MAX_NAME_BYTES),
   };
 }

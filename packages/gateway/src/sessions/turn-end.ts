@@ -1,7 +1,8 @@
+import type { MessageStep } from "@agent-gateway/contract";
 import type { Statement } from "../db/index.ts";
 import type { TurnOutcome } from "../runtimes/types.ts";
 import type { RuntimeState, SessionStore } from "./store.ts";
-import { mediaPathOf, type TurnResult } from "./turn-result.ts";
+import { failureOf, mediaPathOf, type TurnResult } from "./turn-result.ts";
 
 /** What the end of a turn leaves on disk. */
 export interface TurnEnd {
@@ -13,8 +14,9 @@ export interface TurnEnd {
   result: TurnResult;
   outcome: TurnOutcome;
   now: number;
-  /** The reply is kept as a message. */
+  /** The reply, or why there is none, is kept as a message. */
   keepMessage: boolean;
+  steps: readonly MessageStep[];
   /** The text was stored piece by piece. */
   dropParts: boolean;
   /** The agent program's own session. */
@@ -26,15 +28,18 @@ export function endStatements(store: SessionStore, end: TurnEnd): Statement[] {
   const { agentId, uuid, rowId, result, outcome, now } = end;
   const { status, text, attachments } = result;
   const holds = status === "done" || status === "interrupted";
+  const error = failureOf(result);
   const reply = {
     role: "assistant" as const,
     content: text,
     ts: now,
     extra: {
-      ...(status !== "done" && { interrupted: true as const }),
+      ...(status !== "done" && (text !== "" || attachments.length > 0) && { interrupted: true as const }),
+      ...(error && { error }),
       ...(attachments.length > 0 && { attachments }),
     },
     media: attachments.map((attachment) => mediaPathOf(agentId, attachment.url)),
+    steps: end.steps,
   };
   return [
     ...(end.keepMessage ? store.addMessage(uuid, reply) : []),

@@ -108,6 +108,8 @@ export function createTurnLog(requestId: string): TurnLog {
         text += event.text;
         size += Buffer.byteLength(event.text);
       } else if (event.type === "thinking" || event.type === "result") size += Buffer.byteLength(event.text);
+      else if (event.type === "tool_use") size += Buffer.byteLength(event.input ?? "");
+      else if (event.type === "tool_result") size += Buffer.byteLength(event.result ?? "");
       lastSeq++;
       entries.push({ seq: lastSeq, event, textEnd: text.length, bytes: size });
       bytes += size;

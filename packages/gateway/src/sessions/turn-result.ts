@@ -1,4 +1,4 @@
-import type { Attachment, TurnEvent } from "@agent-gateway/contract";
+import type { Attachment, ErrorCode, TurnEvent } from "@agent-gateway/contract";
 import type { SharedFile } from "./ports.ts";
 
 /** How a turn ended, for those who wait for it as a whole. */
@@ -15,31 +15,36 @@ export interface TurnResult {
 }
 
 /** A runtime rejects with a sentence for the user; whatever else is thrown can hold paths and stays in the log. */
+export function isSentence(error: unknown): error is Error {
+  return error instanceof Error && error.constructor === Error && !("code" in error);
+}
+
 export function sentenceOf(error: unknown): string {
-  const plain = error instanceof Error && error.constructor === Error && !("code" in error);
-  return plain ? error.message : "The agent could not be run; the gateway's log says why.";
+  return isSentence(error) ? error.message : "The agent could not be run; the gateway's log says why.";
+}
+
+/** Why a turn failed, as a caller and history are told; undefined where it did not. */
+export function failureOf({
+  status,
+  error,
+}: Pick<TurnResult, "status" | "error">): { code: ErrorCode; message: string } | undefined {
+  if (status === "failed") return { code: "AGENT_FAILED", message: error ?? "The agent failed." };
+  if (status !== "timeout") return undefined;
+  return { code: "TIMEOUT", message: error ?? "The agent did not finish in time and was interrupted." };
 }
 
 /** The event that closes the log of a turn. */
 export function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
-  const attachments = result.attachments.length > 0 ? { attachments: result.attachments } : {};
-  const common = { text: result.text, session_id: sessionId, duration_ms: result.durationMs, ...attachments };
-  switch (result.status) {
-    case "done":
-      return { type: "result", ...common };
-    case "interrupted":
-      return { type: "result", ...common, interrupted: true };
-    case "timeout":
-      return {
-        type: "error",
-        code: "TIMEOUT",
-        message: "The agent did not finish in time and was interrupted.",
-      };
-    case "failed":
-      return { type: "error", code: "AGENT_FAILED", message: result.error ?? "The agent failed." };
-    default:
-      return result.status satisfies never;
-  }
+  const failure = failureOf(result);
+  if (failure) return { type: "error", ...failure };
+  return {
+    type: "result",
+    text: result.text,
+    session_id: sessionId,
+    duration_ms: result.durationMs,
+    ...(result.attachments.length > 0 && { attachments: result.attachments }),
+    ...(result.status === "interrupted" && { interrupted: true }),
+  };
 }
 
 /** Path in the agent's media folder of what an attachment's address names. */

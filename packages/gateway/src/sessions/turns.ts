@@ -9,7 +9,7 @@ import { createEmitter } from "./turn-emit.ts";
 import { endStatements } from "./turn-end.ts";
 import { createTurnLog } from "./turn-log.ts";
 import { createPartWriter } from "./turn-parts.ts";
-import { lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
+import { failureOf, isSentence, lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
 import type { StopReason, Turn, TurnRequest } from "./turn-types.ts";
 
 /** After an interrupt a runtime has this long to end the turn before it is ended without it. */
@@ -73,7 +73,9 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     const runAgent = async (durable: Promise<void>): Promise<TurnOutcome> => {
       const failed = (error: unknown): TurnOutcome => {
         if (stopReason) return { status: "interrupted", text: turnLog.text };
-        log.error({ err: error, session: uuid, request: requestId }, "the agent could not be run");
+        if (!isSentence(error)) {
+          log.error({ err: error, session: uuid, request: requestId }, "the agent could not be run");
+        }
         return { status: "failed", text: turnLog.text, error: sentenceOf(error) };
       };
       try {
@@ -120,7 +122,12 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         stored: true,
         ...(outcome.error !== undefined && { error: outcome.error }),
       };
-      const keepMessage = request.kind !== "compact" && (text !== "" || attachments.length > 0);
+      const failure = failureOf(result);
+      if (failure) {
+        const { code, message: reason } = failure;
+        log.warn({ agent: agent.id, session: uuid, request: requestId, code, reason }, "turn failed");
+      }
+      const replied = request.kind !== "compact" && (text !== "" || attachments.length > 0);
       const token = place.runtime?.resumeToken;
       const statements = [
         ...endStatements(store, {
@@ -131,7 +138,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
           result,
           outcome,
           now,
-          keepMessage,
+          keepMessage: replied || (request.kind !== "compact" && failure !== undefined),
+          steps: agentSays.steps(text),
           dropParts,
           program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
         }),
@@ -147,7 +155,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         result.error = "The reply could not be stored; the disk may be full.";
       }
       deps.step("after-assistant-row");
-      if (keepMessage) deps.counters.sent(agent.id);
+      if (replied) deps.counters.sent(agent.id);
       deps.counters.ended(agent.id, result.status, durationMs);
       return result;
     };

@@ -40,9 +40,9 @@ describe("turn", () => {
     expect(events).toEqual([
       { type: "thinking", text: "hm" },
       { type: "text", text: "one" },
-      { type: "tool_use", name: "Read", id: "call-0" },
+      { type: "tool_use", name: "Read", id: "call-0", title: "Runs Read" },
       { type: "tool_result", id: "call-0", isError: false },
-      { type: "tool_use", name: "Bash", id: "call-1" },
+      { type: "tool_use", name: "Bash", id: "call-1", title: "Runs Bash" },
       { type: "tool_result", id: "call-1", isError: true },
       { type: "text", text: "\n\ntwo" },
       { type: "text", text: "\n\nthree" },

@@ -266,7 +266,12 @@ describe("tools and permissions", () => {
     const failing = tool(() => Promise.reject(new Error("ARTIFACT_PATH_DENIED: not in the workspace")));
     const { outcome, events } = await runTurn(await start([], { tools: [failing] }), "SHARE /etc/passwd");
     expect(outcome.text).toBe("Shared: ARTIFACT_PATH_DENIED: not in the workspace");
-    expect(events).toContainEqual({ type: "tool_result", id: expect.any(String), isError: true });
+    expect(events).toContainEqual({
+      type: "tool_result",
+      id: expect.any(String),
+      isError: true,
+      result: "ARTIFACT_PATH_DENIED: not in the workspace",
+    });
     expect(await ask(await start(), "SHARE /x")).toBe("Shared: Unknown tool.");
   });
 });

@@ -22,7 +22,7 @@ function play(
     const parsed = parseLine(JSON.stringify(line)) as AgentLine;
     const step = reduceTurn(state, parsed);
     state = step.state;
-    events.push(...step.events);
+    events.push(...step.events.filter(({ type }) => type !== "activity"));
     if (step.result)
       return { events, text: said(events), outcome: outcomeOf(state, step.result, { interrupted, window }) };
   }
@@ -171,10 +171,35 @@ describe("the other events", () => {
       result("x"),
     ]);
     expect(events.slice(0, 3)).toEqual([
-      { type: "tool_use", name: "Bash", id: "t1" },
+      { type: "tool_use", name: "Bash", id: "t1", input: "{}" },
       { type: "tool_result", id: "t1", isError: true },
       { type: "image", mime: "image/png", data: Buffer.from([0, 1, 2]) },
     ]);
+  });
+
+  test("a tool use whose line with the input never came is told before what follows it [STEP-4]", () => {
+    const started = {
+      type: "stream_event",
+      event: { type: "content_block_start", index: 1, content_block: tool("t1") },
+    };
+    const input = {
+      type: "stream_event",
+      event: { type: "content_block_delta", delta: { type: "input_json_delta", partial_json: "{" } },
+    };
+    const { events } = play([started, input, toolResult("t1"), result("x")]);
+    expect(events.slice(0, 2)).toEqual([
+      { type: "tool_use", name: "Bash", id: "t1" },
+      { type: "tool_result", id: "t1", isError: false, result: "ok" },
+    ]);
+  });
+
+  test("a tool's result is the text of its blocks, cut after 4 KiB between characters [STEP-2, STEP-4]", () => {
+    const blocks = [text("a"), { type: "image" }, text("ก".repeat(3000))];
+    const { events } = play([assistant(tool("t1")), toolResult("t1", { content: blocks }), result("x")]);
+    const [, told] = events as [unknown, { result: string }];
+    expect(Buffer.byteLength(told.result)).toBeGreaterThan(4090);
+    expect(Buffer.byteLength(told.result)).toBeLessThanOrEqual(4096);
+    expect(told.result).toMatch(/^a\nก+$/);
   });
 
   test("thinking is told once, streamed or not", () => {

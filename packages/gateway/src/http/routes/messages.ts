@@ -1,8 +1,9 @@
-import { GatewayError, type ReplyOf, routes } from "@agent-gateway/contract";
+import { type ErrorCode, GatewayError, type ReplyOf, routes } from "@agent-gateway/contract";
 import { hasLevel } from "../../auth/index.ts";
 import type { AgentConfig, Config } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import {
+  failureOf,
   parseCommand,
   type RunCommand,
   type Sessions,
@@ -27,7 +28,7 @@ export interface MessageDeps {
 /** A greeting has no timeout of its own in the request; it gets the messages' default. */
 const GREETING_SOFT_MS = 60_000;
 
-const errorOf = (turn: Turn, code: "AGENT_FAILED" | "TIMEOUT", message: string) =>
+const errorOf = (turn: Turn, code: ErrorCode, message: string) =>
   new GatewayError(code, message, { extra: { session_id: turn.sessionId } });
 
 export function messageRoutes(deps: MessageDeps): Endpoint[] {
@@ -80,9 +81,8 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         "The agent did not answer in time; it works on, and its stream can be read.",
       );
     }
-    if (result.status === "timeout")
-      throw errorOf(turn, "TIMEOUT", "The agent did not finish in time and was interrupted.");
-    if (result.status === "failed") throw errorOf(turn, "AGENT_FAILED", result.error ?? "The agent failed.");
+    const failure = failureOf(result);
+    if (failure) throw errorOf(turn, failure.code, failure.message);
     return {
       request_id: turn.requestId,
       agent_id: turn.agentId,

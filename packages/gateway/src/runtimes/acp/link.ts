@@ -19,7 +19,7 @@ export interface Link {
 export async function openLink(
   { command, args, hostEnv, reaper }: AcpOptions,
   { cwd, env, log, clock }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock">,
-  handlers: Pick<RpcOptions, "onRequest" | "onNotification">,
+  handlers: Pick<RpcOptions, "onRequest" | "onNotification"> & { onStderr(text: string): void },
 ): Promise<Link> {
   const rpc = createRpcPeer({ ...handlers, clock, write: (line) => agent && unread(agent.write(line)) });
   const lines = createLineSplitter(rpc.receive, {
@@ -39,6 +39,7 @@ export async function openLink(
     clock,
     reaper,
     onStdout: lines.push,
+    onStderr: handlers.onStderr,
   });
   const unread = createUnreadLimit(agent);
   void agent.exited.then(() => {

@@ -31,7 +31,7 @@ export interface RunOptions {
 
 export function createRun({ link, sessionId, emit, clock }: RunOptions): Run {
   const { rpc, process } = link;
-  const reader = createTurnReader(emit);
+  const reader = createTurnReader(emit, clock);
   const stop = Promise.withResolvers<"interrupted">();
   const over = Promise.withResolvers<"over">();
   let interrupted = false;
@@ -47,6 +47,7 @@ export function createRun({ link, sessionId, emit, clock }: RunOptions): Run {
       return { status: "failed", text: "", error: "A file of the message could not be read." };
     sent = true;
     const answer = await rpc.request("session/prompt", { sessionId, prompt });
+    reader.end();
     heard = answer.type === "result" && answer.value.stopReason !== "refusal";
     return outcomeOf(answer, reader.text, interrupted);
   }

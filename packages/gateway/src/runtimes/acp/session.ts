@@ -40,13 +40,18 @@ export async function openAcpSession(runtime: AcpOptions, options: OpenOptions):
   };
   const onRequest = (method: string, params: Fields): Fields | undefined => {
     if (method !== "session/request_permission") return undefined;
+    if (isFields(params.toolCall)) current?.reader.asked(params.toolCall);
     const known = (id: string) => current?.reader.toolName(id);
     return answerPermission(params, rules, known, current?.interrupted ?? true);
   };
 
   const bridge = options.tools.length > 0 ? await openToolBridge(options) : null;
   if (bridge) undo.defer(bridge.close);
-  const link: Link = await openLink(runtime, options, { onRequest, onNotification });
+  const link: Link = await openLink(runtime, options, {
+    onRequest,
+    onNotification,
+    onStderr: (text) => current?.reader.overhear(text),
+  });
   undo.defer(() => link.process.close());
   const onAbort = () => link.process.kill("SIGKILL");
   signal.addEventListener("abort", onAbort);
@@ -118,7 +123,7 @@ export async function openAcpSession(runtime: AcpOptions, options: OpenOptions):
     primed: resumed || options.history.length > 0,
     closed: gone,
     async turn(input, emit) {
-      if (dead) return { status: "failed", text: "", error: PROCESS_ENDED };
+      if (dead) return { status: "failed", text: "", error: PROCESS_ENDED, unread: true };
       const { run, outcome } = await follow(() => promptBlocks(input, preface, traits), emit);
       if (run.heard) {
         preface = [];

@@ -1,13 +1,24 @@
 import { hash } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
 import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { retryEvent } from "../retry.ts";
+import { toolTitle } from "../tool-text.ts";
 import type { RuntimeEvent } from "../types.ts";
 import { toolName } from "./permission.ts";
+import { readRetryHint } from "./retry-hint.ts";
+import { callName, inputOf, resultOf } from "./tool-call.ts";
 
 /** Turns the updates of one prompt into events. */
 export interface TurnReader {
   /** All text so far, as it was emitted. */
   readonly text: string;
   read(update: Fields): void;
+  /** The agent asks whether it may make this tool call, which some tell of in no other way. */
+  asked(call: Fields): void;
+  /** The agent wrote this beside the protocol. */
+  overhear(text: string): void;
+  /** Tells the tool calls of which nothing more came. */
+  end(): void;
   /** Name of a tool call of this turn. */
   toolName(id: string): string | undefined;
 }
@@ -15,17 +26,30 @@ export interface TurnReader {
 /** Images of one tool call; more are not looked at. */
 const MAX_CALL_IMAGES = 20;
 
+/** The newest of what was told of a tool call. */
 interface Call {
-  name: string;
-  /** A programmatic name, not a title. */
-  named: boolean;
+  /** The programmatic name; null while the agent told none. */
+  own: string | null;
+  kind: string | null;
+  title: string | undefined;
+  input: string | undefined;
+  result: string | undefined;
+  told: boolean;
   over: boolean;
   /** Images of the newest content, which each update replaces. */
   images: readonly Fields[];
 }
 
-export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReader {
+/** An agent that retries may write a page about each attempt. */
+const HINT_EVERY_MS = 1000;
+const RETRYING_ALOUD = /^\W{0,8}(?:retrying|reconnecting|api error|rate limit)/i;
+
+export function createTurnReader(emit: (event: RuntimeEvent) => void, clock: Pick<Clock, "now">): TurnReader {
   const calls = new Map<string, Call>();
+  /** Tool calls that wait for their input to be told with. */
+  const untold = new Set<string>();
+  let attempts = 0;
+  let hintedAt = Number.NEGATIVE_INFINITY;
   const images = new Set<string>();
   let text = "";
   let messageId: string | null = null;
@@ -34,6 +58,8 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
 
   const say = (piece: string) => {
     if (piece === "") return;
+    tellAll();
+    attempts = 0;
     const added = broken && text !== "" ? `\n\n${piece}` : piece;
     broken = false;
     text += added;
@@ -63,30 +89,79 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
   const thought = (update: Fields) => {
     const content = isFields(update.content) ? update.content : {};
     if (typeof content.text !== "string" || content.text === "") return;
+    tellAll();
+    // A thought about a failure is none; some agents tell of their own attempts this way.
+    if (RETRYING_ALOUD.test(content.text)) overhear(content.text);
     broken = true;
     emit({ type: "thinking", text: content.text });
+  };
+
+  const tell = (id: string, call: Call) => {
+    untold.delete(id);
+    if (call.told) return;
+    call.told = true;
+    const { title, input } = call;
+    const name = callName(call);
+    emit({
+      type: "tool_use",
+      name,
+      id,
+      ...(title !== undefined && title !== name && { title }),
+      ...(input !== undefined && { input }),
+    });
+  };
+  const tellAll = () => {
+    for (const id of untold) tell(id, calls.get(id)!);
+  };
+
+  const callOf = (id: string, update: Fields): Call => {
+    let call = calls.get(id);
+    if (!call) {
+      call = newCall();
+      calls.set(id, call);
+      untold.add(id);
+      broken = true;
+    }
+    call.own ??= toolName(update);
+    call.kind = textOrNull(update.kind) ?? call.kind;
+    call.title = toolTitle(update.title) ?? call.title;
+    call.input = inputOf(update.rawInput) ?? call.input;
+    call.result = resultOf(update.content, update.rawOutput) ?? call.result;
+    if (Array.isArray(update.content)) call.images = imagesOf(update.content);
+    return call;
   };
 
   const tool = (update: Fields) => {
     if (typeof update.toolCallId !== "string") return;
     const id = update.toolCallId;
     broken = true;
-    let call = calls.get(id);
-    if (!call) {
-      const own = toolName(update);
-      const name = own ?? textOrNull(update.title) ?? textOrNull(update.kind) ?? "tool";
-      call = { name, named: own !== null, over: false, images: [] };
-      calls.set(id, call);
-      emit({ type: "tool_use", name, id });
-    }
-    if (Array.isArray(update.content)) call.images = imagesOf(update.content);
-    if (!call.over && (update.status === "completed" || update.status === "failed")) {
+    const call = callOf(id, update);
+    const { status } = update;
+    const over = status === "completed" || status === "failed";
+    if (over || status === "in_progress" || call.input !== undefined) tell(id, call);
+    else emit({ type: "activity" });
+    if (!call.over && over) {
       call.over = true;
-      emit({ type: "tool_result", id, isError: update.status === "failed" });
+      const { result } = call;
+      emit({
+        type: "tool_result",
+        id,
+        isError: status === "failed",
+        ...(result !== undefined && { result }),
+      });
     }
     if (!call.over) return;
     for (const image of call.images) show(image);
-    call.images = [];
+    Object.assign(call, { images: [], input: undefined, result: undefined });
+  };
+
+  const overhear = (said: string) => {
+    if (clock.now() - hintedAt < HINT_EVERY_MS) return;
+    const hint = readRetryHint(said);
+    if (!hint) return;
+    hintedAt = clock.now();
+    attempts = hint.attempt ?? attempts + 1;
+    emit(retryEvent({ attempt: attempts, of: hint.of ?? attempts, status: hint.status }));
   };
 
   return {
@@ -94,9 +169,13 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
       return text;
     },
     toolName(id) {
-      const call = calls.get(id);
-      return call?.named ? call.name : undefined;
+      return calls.get(id)?.own ?? undefined;
     },
+    asked(call) {
+      if (typeof call.toolCallId === "string") tell(call.toolCallId, callOf(call.toolCallId, call));
+    },
+    overhear,
+    end: tellAll,
     read(update) {
       if (ofSubagent(update)) return;
       if (update.sessionUpdate === "agent_message_chunk") message(update);
@@ -106,6 +185,17 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void): TurnReade
     },
   };
 }
+
+const newCall = (): Call => ({
+  own: null,
+  kind: null,
+  title: undefined,
+  input: undefined,
+  result: undefined,
+  told: false,
+  over: false,
+  images: [],
+});
 
 function imagesOf(content: readonly unknown[]): Fields[] {
   const images = content.flatMap((item) =>

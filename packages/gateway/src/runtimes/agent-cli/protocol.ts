@@ -3,14 +3,21 @@
  * stability: whatever is unknown or malformed is skipped, and every field is checked before it is believed.
  */
 
+import { toolText } from "../tool-text.ts";
 import { readDeltaLine } from "./delta-line.ts";
 
 /** A block of an Anthropic message that matters here. */
 export type Block =
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
-  | { type: "tool_use"; id: string; name: string }
-  | { type: "tool_result"; id: string; isError: boolean; images: readonly ImageBlock[] }
+  | { type: "tool_use"; id: string; name: string; input: string | undefined }
+  | {
+      type: "tool_result";
+      id: string;
+      isError: boolean;
+      text: string | undefined;
+      images: readonly ImageBlock[];
+    }
   | { type: "image"; image: ImageBlock };
 
 export interface ImageBlock {
@@ -30,6 +37,10 @@ export type AgentLine =
   | { kind: "message_start"; model: string | null; usage: Usage | null }
   | { kind: "block_start"; block: "text" | "tool_use" | "other"; id: string; name: string }
   | { kind: "delta"; of: "text" | "thinking"; text: string }
+  /** Part of what the model writes that is not shown: a tool's input. */
+  | { kind: "working" }
+  | { kind: "block_stop" }
+  | { kind: "retry"; attempt: number; of: number; status: number | undefined }
   | { kind: "message_delta"; usage: Usage | null }
   | {
       kind: "assistant";
@@ -114,6 +125,16 @@ export function textOrNull(value: unknown): string | null {
 
 function systemLine(line: Fields): AgentLine {
   if (line.subtype === "compact_boundary") return { kind: "compacted" };
+  if (line.subtype === "api_retry") {
+    const { attempt, max_retries: of, error_status: status } = line;
+    const known = typeof attempt === "number" ? attempt : 1;
+    return {
+      kind: "retry",
+      attempt: known,
+      of: typeof of === "number" ? of : known,
+      status: typeof status === "number" ? status : undefined,
+    };
+  }
   if (line.subtype !== "init") return { kind: "other" };
   return {
     kind: "init",
@@ -145,8 +166,10 @@ function streamLine(event: Fields): AgentLine {
         return { kind: "delta", of: "text", text: delta.text };
       if (delta.type === "thinking_delta" && typeof delta.thinking === "string")
         return { kind: "delta", of: "thinking", text: delta.thinking };
-      return { kind: "other" };
+      return { kind: "working" };
     }
+    case "content_block_stop":
+      return { kind: "block_stop" };
     case "message_delta":
       return { kind: "message_delta", usage: usageOf(event.usage) };
     default:
@@ -222,13 +245,27 @@ function blocksOf(content: unknown): Block[] {
     if (block.type === "thinking" && typeof block.thinking === "string")
       return [{ type: "thinking", text: block.thinking }];
     if (block.type === "tool_use" && typeof block.id === "string")
-      return [{ type: "tool_use", id: block.id, name: textOrNull(block.name) ?? "tool" }];
+      return [
+        {
+          type: "tool_use",
+          id: block.id,
+          name: textOrNull(block.name) ?? "tool",
+          input: toolText(block.input),
+        },
+      ];
     if (block.type === "tool_result" && typeof block.tool_use_id === "string") {
       const images = Array.isArray(block.content) ? block.content.flatMap(imageOf) : [];
-      return [{ type: "tool_result", id: block.tool_use_id, isError: block.is_error === true, images }];
+      const text = resultText(block.content);
+      return [{ type: "tool_result", id: block.tool_use_id, isError: block.is_error === true, text, images }];
     }
     return imageOf(block).map((image) => ({ type: "image", image }));
   });
+}
+
+function resultText(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return toolText(content);
+  const parts = content.flatMap((block) => (isFields(block) ? (textOrNull(block.text) ?? []) : []));
+  return parts.length > 0 ? toolText(parts.join("\n")) : undefined;
 }
 
 function imageOf(block: unknown): ImageBlock[] {

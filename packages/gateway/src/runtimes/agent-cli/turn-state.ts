@@ -1,3 +1,4 @@
+import { retryEvent } from "../retry.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
 import { safeSentence } from "./safe-sentence.ts";
@@ -14,6 +15,8 @@ export interface TurnState {
   broken: boolean;
   /** Grows in place: a copy for each call would make a turn of many calls quadratic. */
   tools: Set<string>;
+  /** A tool call whose input is still being written; it is told with its input. */
+  tool: { id: string; name: string } | null;
   model: string | undefined;
   usage: Usage;
   compacted: boolean;
@@ -29,6 +32,7 @@ export interface TurnStep {
 }
 
 const NO_EVENTS: readonly RuntimeEvent[] = [];
+const ACTIVITY: readonly RuntimeEvent[] = [{ type: "activity" }];
 
 export function newTurn(): TurnState {
   return {
@@ -37,6 +41,7 @@ export function newTurn(): TurnState {
     thinkingUnrepeated: false,
     broken: false,
     tools: new Set(),
+    tool: null,
     model: undefined,
     usage: { input: undefined, output: undefined },
     compacted: false,
@@ -44,8 +49,23 @@ export function newTurn(): TurnState {
   };
 }
 
+/** Lines that leave a tool call open whose input is still being written. */
+const BETWEEN: ReadonlySet<AgentLine["kind"]> = new Set(["working", "block_stop", "message_delta", "other"]);
+
 /** Advances a turn by one line of the agent program. */
 export function reduceTurn(state: TurnState, line: AgentLine): TurnStep {
+  const { tool } = state;
+  if (tool === null || BETWEEN.has(line.kind)) return reduceLine(state, line);
+  const repeated =
+    line.kind === "assistant" && line.blocks.some((b) => b.type === "tool_use" && b.id === tool.id);
+  if (repeated) return reduceLine({ ...state, tool: null }, line);
+  // The line that brings the input did not come.
+  const told = toolUse(state, tool.id, tool.name, undefined);
+  const step = reduceLine(told.state, line);
+  return { ...step, events: [...told.events, ...step.events] };
+}
+
+function reduceLine(state: TurnState, line: AgentLine): TurnStep {
   switch (line.kind) {
     case "init":
       return quiet({ ...state, model: line.model ?? state.model });
@@ -60,10 +80,14 @@ export function reduceTurn(state: TurnState, line: AgentLine): TurnStep {
     case "message_delta":
       return quiet(withUsage(state, line.usage));
     case "block_start":
-      if (line.block === "tool_use") return toolUse(state, line.id, line.name);
+      if (line.block === "tool_use") return toolBegins(state, line.id, line.name);
       return quiet(line.block === "text" ? state : { ...state, broken: true });
     case "delta":
       return delta(state, line.of, line.text);
+    case "working":
+      return { state, events: ACTIVITY };
+    case "retry":
+      return { state, events: [retryEvent(line)] };
     case "assistant":
       return assistant(state, line);
     case "user":
@@ -140,10 +164,16 @@ function say(state: TurnState, text: string): TurnStep {
   };
 }
 
-function toolUse(state: TurnState, id: string, name: string): TurnStep {
-  if (id === "" || state.tools.has(id)) return quiet({ ...state, broken: true });
+function toolBegins(state: TurnState, id: string, name: string): TurnStep {
+  const known = id === "" || state.tools.has(id);
+  return { state: { ...state, broken: true, tool: known ? null : { id, name } }, events: ACTIVITY };
+}
+
+function toolUse(state: TurnState, id: string, name: string, input: string | undefined): TurnStep {
+  const next = { ...state, broken: true, tool: null };
+  if (id === "" || state.tools.has(id)) return quiet(next);
   state.tools.add(id);
-  return { state: { ...state, broken: true }, events: [{ type: "tool_use", name, id }] };
+  return { state: next, events: [{ type: "tool_use", name, id, ...(input !== undefined && { input }) }] };
 }
 
 function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant" }>): TurnStep {
@@ -176,7 +206,7 @@ function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant
         next = { ...next, thinkingUnrepeated: false };
         break;
       case "tool_use":
-        take(toolUse(next, block.id, block.name));
+        take(toolUse(next, block.id, block.name, block.input));
         break;
       case "image":
         take(image(next, block.image));
@@ -196,7 +226,12 @@ function user(state: TurnState, blocks: readonly Block[], synthetic: boolean): T
   const events: RuntimeEvent[] = [];
   for (const block of blocks) {
     if (block.type !== "tool_result") continue;
-    events.push({ type: "tool_result", id: block.id, isError: block.isError });
+    events.push({
+      type: "tool_result",
+      id: block.id,
+      isError: block.isError,
+      ...(block.text !== undefined && { result: block.text }),
+    });
     for (const one of block.images) events.push(...image(state, one).events);
   }
   return events.length === 0 ? quiet(state) : { state: { ...state, broken: true }, events };

@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { toolText } from "../tool-text.ts";
 import type { OpenOptions, Runtime, RuntimeEvent, RuntimeSession, TurnInput, TurnOutcome } from "../types.ts";
 import { HOW_TO_CONNECT, readRequest, replyTo } from "./reply.ts";
 
@@ -62,13 +63,16 @@ function openSession(options: OpenOptions, clock: Clock): RuntimeSession {
     const notes: string[] = [];
     for (const [index, file] of paths.entries()) {
       const id = `share-${turn}-${index + 1}`;
-      emit({ type: "tool_use", name: tool.name, id });
+      const shared = { path: file };
+      emit({ type: "tool_use", name: tool.name, id, input: toolText(shared)! });
       try {
-        notes.push(`share_file said: ${await tool.call({ path: file })}`);
-        emit({ type: "tool_result", id, isError: false });
+        const result = await tool.call(shared);
+        notes.push(`share_file said: ${result}`);
+        emit({ type: "tool_result", id, isError: false, result: toolText(result)! });
       } catch (error) {
-        notes.push(`share_file refused: ${error instanceof Error ? error.message : "unknown reason"}`);
-        emit({ type: "tool_result", id, isError: true });
+        const result = error instanceof Error ? error.message : "unknown reason";
+        notes.push(`share_file refused: ${result}`);
+        emit({ type: "tool_result", id, isError: true, result: toolText(result)! });
       }
     }
     return notes;

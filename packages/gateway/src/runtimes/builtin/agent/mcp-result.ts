@@ -19,6 +19,11 @@ export function imagesOf(result: McpResult): { mime: string; base64: string }[] 
   return result.content.flatMap((part) => imageOf(part) ?? []);
 }
 
+/** What a result says, images named. */
+export function textOf(result: McpResult): string {
+  return result.content.map(partText).join("\n");
+}
+
 /** A result as the model gets it: text as text, images as files, an error as an error. */
 export function modelOutput(result: McpResult, images: boolean): ToolResultPart["output"] {
   let left = MAX_TEXT;
@@ -29,12 +34,12 @@ export function modelOutput(result: McpResult, images: boolean): ToolResultPart[
       ? value
       : `${kept}\n[${value.length - kept.length} characters left out]`;
   };
-  if (result.isError) return { type: "error-text", value: text(result.content.map(partText).join("\n")) };
+  if (result.isError) return { type: "error-text", value: text(textOf(result)) };
   if (result.content.length === 0 && result.structuredContent !== undefined) {
     return { type: "text", value: text(JSON.stringify(result.structuredContent)) };
   }
   if (!images || !result.content.some(imageOf)) {
-    return { type: "text", value: text(result.content.map(partText).join("\n")) };
+    return { type: "text", value: text(textOf(result)) };
   }
   return {
     type: "content",

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { type ModelMessage, stepCountIs, streamText, type ToolSet, type UserContent } from "ai";
+import { toolText } from "../../tool-text.ts";
 import type { TurnInput, TurnOutcome } from "../../types.ts";
 import type { WireEvent } from "../protocol.ts";
 import { compact, needsCompaction } from "./compact.ts";
 import { type Conversation, contextPercent } from "./conversation.ts";
 import { describeFailure, type Failure } from "./failure.ts";
-import { imagesOf, isMcpResult } from "./mcp-result.ts";
+import { imagesOf, isMcpResult, textOf } from "./mcp-result.ts";
 import type { Models } from "./models.ts";
 
 /** All that one session's process knows. */
@@ -113,14 +114,22 @@ async function askModel(
         case "reasoning-delta":
           if (part.text !== "") emit({ type: "thinking", text: part.text });
           break;
+        case "tool-input-delta":
+          emit({ type: "activity" });
+          break;
         case "tool-call":
-          emit({ type: "tool_use", name: part.toolName, id: part.toolCallId });
+          emit({ type: "tool_use", name: part.toolName, id: part.toolCallId, ...named("input", part.input) });
           break;
         case "tool-result":
           emitResult(part.toolCallId, part.output, emit);
           break;
         case "tool-error":
-          emit({ type: "tool_result", id: part.toolCallId, isError: true });
+          emit({
+            type: "tool_result",
+            id: part.toolCallId,
+            isError: true,
+            ...named("result", part.error instanceof Error ? part.error.message : part.error),
+          });
           break;
         case "file":
           if (part.file.mediaType.startsWith("image/")) {
@@ -148,7 +157,18 @@ async function askModel(
 function emitResult(id: string, output: unknown, emit: Emit): void {
   const result = isMcpResult(output) ? output : undefined;
   for (const image of result ? imagesOf(result) : []) emit({ type: "image", ...image });
-  emit({ type: "tool_result", id, isError: result?.isError === true });
+  emit({
+    type: "tool_result",
+    id,
+    isError: result?.isError === true,
+    ...named("result", result ? textOf(result) : output),
+  });
+}
+
+/** A field for what a tool was given or gave, where there is any. */
+function named<Name extends "input" | "result">(name: Name, value: unknown): { [Key in Name]?: string } {
+  const text = toolText(value);
+  return text === undefined ? {} : ({ [name]: text } as { [Key in Name]: string });
 }
 
 function emptyAnswer(finish: string): Failure | undefined {

@@ -1,0 +1,29 @@
+import { cutToBytes } from "../lib/cut-text.ts";
+
+/** What is told of a tool's input or result. */
+const MAX_BYTES = 4096;
+const MAX_TITLE_BYTES = 500;
+
+/** A tool's input or result as text: a string as it is, anything else as JSON; undefined where there is none. */
+export function toolText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return cutToBytes(value, MAX_BYTES);
+  try {
+    return cutToBytes(JSON.stringify(value), MAX_BYTES);
+  } catch {
+    // Nested deeper than the stack.
+    return undefined;
+  }
+}
+
+/** A tool call's title: one short line. */
+export function toolTitle(value: unknown): string | undefined {
+  const line =
+    typeof value === "string"
+      ? value
+          .slice(0, 4 * MAX_TITLE_BYTES)
+          .replaceAll(/\s+/g, " ")
+          .trim()
+      : "";
+  return line === "" ? undefined : cutToBytes(line, MAX_TITLE_BYTES);
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Frame, type Gateway, startGateway } from "./harness.ts";
+
+type Message = Record<string, unknown> & { steps?: Array<Record<string, unknown>> };
+
+const BASE = "/api/v1/agents/assistant";
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const session = async (chat = "me") =>
+  (await gateway.json("POST", `${BASE}/sessions`, { body: { chat_id: chat } })).body.sessionId as string;
+const history = async (id: string, query = "", chat = "me") =>
+  (await gateway.json("GET", `${BASE}/chats/api-${chat}/messages?order=asc&session_id=${id}${query}`)).body
+    .messages as Message[];
+const eventsOf = (frames: Frame[], type: string) =>
+  frames.flatMap(({ data }) => (data.type === type ? [data] : []));
+const linesAbout = (requestId: string) =>
+  gateway
+    .output()
+    .split("\n")
+    .filter((line) => line.includes(requestId));
+
+describe("a failed turn", () => {
+  it("is a message record with its code and sentence, empty where nothing was said [FAIL-1]", async () => {
+    const id = await session();
+    const { status, body } = await gateway.send("ERR It broke.", { session_id: id });
+    expect([status, body.code, body.error]).toEqual([500, "AGENT_FAILED", "It broke."]);
+    const [, record] = await history(id);
+    expect(record).toMatchObject({
+      role: "assistant",
+      content: "",
+      error: { code: "AGENT_FAILED", message: "It broke." },
+    });
+    expect(record).not.toHaveProperty("interrupted");
+    const info = await gateway.json("GET", `${BASE}/sessions/${id}/info?chat_id=me`);
+    expect(info.body).toMatchObject({ messageCount: 2 });
+  });
+
+  it("keeps the text so far beside the error [FAIL-1]", async () => {
+    const id = await session();
+    const frames = await gateway.stream("DIE", { session_id: id });
+    const { code, message } = frames.at(-2)!.data;
+    expect(code).toBe("AGENT_FAILED");
+    const records = await history(id);
+    expect(records).toHaveLength(2);
+    expect(records[1]).toMatchObject({ content: "Half an ans", interrupted: true, error: { code, message } });
+  });
+
+  it("is one warn line with who, what and why, and no secret [FAIL-2]", async () => {
+    const id = await session();
+    const { headers } = await gateway.send("ERR key sk-verysecret123456 in /home/me/file", {
+      session_id: id,
+    });
+    const requestId = headers.get("x-request-id")!;
+    const lines = linesAbout(requestId).filter((line) => line.includes("turn failed"));
+    expect(lines).toHaveLength(1);
+    for (const part of ["assistant", id, "AGENT_FAILED", "[hidden]", "[path]"])
+      expect(lines[0]).toContain(part);
+    expect(lines[0]).toMatch(/warn/i);
+    expect(gateway.output()).not.toContain("sk-verysecret123456");
+  });
+
+  it("is not given to an agent as history [FAIL-3]", async () => {
+    const id = await session();
+    await gateway.send("SAY fine", { session_id: id });
+    await gateway.send("DIE", { session_id: id });
+    const { body } = await gateway.send("HISTORY", { session_id: id });
+    expect(body.response).toContain("fine");
+    expect(body.response).not.toContain("Half an ans");
+    expect(body.response).not.toContain("ended unexpectedly");
+  });
+
+  it("counts for nothing in a compaction [FAIL-3]", async () => {
+    const id = await session();
+    for (let n = 0; n < 6; n++) await gateway.send(n === 5 ? "SAY last" : "ERR no", { session_id: id });
+    const { body } = await gateway.json("POST", `${BASE}/sessions/${id}/compact`, {
+      body: { chat_id: "me" },
+    });
+    expect(body).toMatchObject({ success: true, keptMessages: 7, archivedMessages: 0 });
+  });
+});
+
+describe("steps", () => {
+  it("are kept with the message, in their order with the text [STEP-1]", async () => {
+    const id = await session();
+    await gateway.send("TOOL", { session_id: id });
+    const [user, reply] = await history(id, "&include=steps");
+    expect(user).not.toHaveProperty("steps");
+    expect(reply!.content).toBe("Before.\n\nAfter.");
+    expect(reply!.steps).toEqual([
+      { type: "text", length: 7 },
+      {
+        type: "tool",
+        id: expect.any(String),
+        name: "Bash",
+        input: '{"command":"true"}',
+        result: "ran",
+        isError: false,
+        startedAt: expect.any(Number),
+        durationMs: expect.any(Number),
+      },
+      { type: "text", length: 8 },
+    ]);
+    expect((await history(id))[1]).not.toHaveProperty("steps");
+    const wrong = await gateway.json("GET", `${BASE}/chats/api-me/messages?include=all`);
+    expect([wrong.status, wrong.body.code]).toEqual([400, "INVALID_REQUEST"]);
+  });
+
+  it("are kept of thinking and of text alone [STEP-1]", async () => {
+    const id = await session();
+    await gateway.send("THINK", { session_id: id });
+    await gateway.send("SAY hi", { session_id: id });
+    const [, thought, , plain] = await history(id, "&include=steps");
+    expect(thought!.steps).toEqual([
+      { type: "thinking", text: "Let me think." },
+      { type: "text", length: 8 },
+    ]);
+    expect(plain!.steps).toEqual([{ type: "text", length: 2 }]);
+  });
+
+  it("come live with input and result, cut after 4 KiB [STEP-2, STEP-3]", async () => {
+    const id = await session();
+    const frames = await gateway.stream("BIGTOOL 100000", { session_id: id });
+    const [used] = eventsOf(frames, "tool_use");
+    const [settled] = eventsOf(frames, "tool_result");
+    expect(eventsOf(frames, "tool_use")).toHaveLength(1);
+    expect(used).toMatchObject({
+      name: "Write",
+      id: settled!.id,
+      input: expect.stringContaining('"content":"'),
+    });
+    for (const value of [used!.input, settled!.result] as string[]) {
+      expect(Buffer.byteLength(value)).toBeGreaterThan(4090);
+      expect(Buffer.byteLength(value)).toBeLessThanOrEqual(4096);
+    }
+    const [, reply] = await history(id, "&include=steps");
+    expect(reply!.steps![0]).toMatchObject({ input: used!.input, result: settled!.result });
+  });
+
+  it("of one message are bounded, and the last tells how many are left out [STEP-2]", async () => {
+    const id = await session();
+    const frames = await gateway.stream("MANYTOOLS 80 5000", { session_id: id });
+    expect(eventsOf(frames, "tool_result")).toHaveLength(80);
+    const [, reply] = await history(id, "&include=steps");
+    expect(reply!.steps!.at(-1)).toMatchObject({ type: "text", omitted: expect.any(Number) });
+  });
+
+  it("and errors move with an export and go with the messages [FAIL-4]", async () => {
+    const id = await session("moving");
+    await gateway.send("TOOL", { session_id: id, chat_id: "moving" });
+    await gateway.send("ERR It broke.", { session_id: id, chat_id: "moving" });
+    const before = await history(id, "&include=steps", "moving");
+    const lines = await (await gateway.request("GET", `${BASE}/history/export?chat_id=api-moving`)).text();
+    await gateway.json("DELETE", `${BASE}/sessions/${id}?chat_id=moving`);
+    const imported = await gateway.json("POST", `${BASE}/history/import`, { raw: lines });
+    expect(imported.body).toMatchObject({ imported: 4 });
+    const again = (await gateway.json("POST", `${BASE}/history/import`, { raw: lines })).body;
+    expect(again).toMatchObject({ imported: 0, skipped: 4 });
+    const after = await history(id, "&include=steps", "moving");
+    const withoutIds = (messages: Message[]) => messages.map(({ id: _, ...rest }) => rest);
+    expect(withoutIds(after)).toEqual(withoutIds(before));
+    const line = JSON.parse(lines.split("\n")[1]!) as object;
+    const bad = JSON.stringify({ ...line, steps: [{ type: "no" }] });
+    expect((await gateway.json("POST", `${BASE}/history/import`, { raw: bad })).status).toBe(400);
+  });
+});
