@@ -223,12 +223,10 @@ describe.skipIf(!hasFakeModel).each(providers)(
         expect(request).toContain(text);
     });
 
-    test("AGENTS.md of the workspace and the gateway's instructions stand before the conversation", async () => {
-      const cwd = await mkdtemp(join(dir, "workspace-"));
-      await writeFile(join(cwd, "AGENTS.md"), "Speak like a sailor.");
-      const session = await open({ cwd, instructions: "The caller is Ann." });
+    test("the instructions stand before the conversation, once", async () => {
+      const session = await open({ instructions: "Speak like a sailor." });
       await runTurn(session, "hello");
-      expect(JSON.stringify(await lastRequest())).toContain("Speak like a sailor.\\n\\nThe caller is Ann.");
+      expect(JSON.stringify(await lastRequest()).split("Speak like a sailor.")).toHaveLength(2);
     });
 
     test("compact replaces the older part by the model's summary", async () => {

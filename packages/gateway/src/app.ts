@@ -34,6 +34,7 @@ import { shareRoutes } from "./http/routes/shares.ts";
 import { webhookRoutes } from "./http/routes/webhooks.ts";
 import type { Clock } from "./lib/clock.ts";
 import { dashboardFolder } from "./lib/entry.ts";
+import { restrictState } from "./lib/guarded/state.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createReaper } from "./lib/reaper.ts";
 import { createMedia } from "./media/index.ts";
@@ -236,6 +237,10 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       lastInboundAccount: (id, jid) => channels.lastInboundAccount(id, "devicechat", jid),
       allowed: access.allowed,
       roots: (entry) => [entry.workspace, paths.mediaDir(entry.id)],
+      keepFile: async (id, file, name) => {
+        const kept = await media.keepFile(id, file, name);
+        return { path: kept.path, mime: kept.mime, name: kept.name };
+      },
       split: (text) => splitFor("devicechat", text),
     }),
     ...webhookRoutes({ webhooks, clock }),
@@ -262,6 +267,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
 
   return {
     async listen(host: string, wanted: number) {
+      await Promise.all(config().agents.map((entry) => restrictState(entry.workspace)));
       await sessions.recover();
       await channels.recover();
       const address = await server.listen(host, wanted);

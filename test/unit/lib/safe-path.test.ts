@@ -5,14 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  isWithin,
-  openInside,
-  openPinned,
-  openWithin,
-  PathError,
-  safeSegments,
-} from "../../../packages/gateway/src/lib/safe-path.ts";
+import { openInside, openPinned, openWithin } from "../../../packages/gateway/src/lib/guarded/read.ts";
+import { isWithin, PathError, safeSegments } from "../../../packages/gateway/src/lib/safe-path.ts";
 
 let base: string;
 let root: string;

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { rm, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import type { AgentConfig } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
+import { inState, removeState } from "../lib/guarded/state.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { Delivery } from "./delivery/index.ts";
@@ -35,13 +36,13 @@ export function createHandshakes({ db, clock, log, delivery, list }: HandshakeDe
   const oneByOne = createMutex();
 
   const confirm = async (place: ChannelPlace, { senderId, chatId, file }: Handshake): Promise<void> => {
-    const stats = await stat(file).catch(() => undefined);
+    const stats = await inState(dirname(file), (folder) => folder.stat(basename(file)));
     if (!stats) return;
     const key = uuidOf(`${place.agentId}/${place.channel}/${senderId}/${stats.mtimeMs}`);
     const known = delivery.hasHandshake(place, key);
     if (known?.state === "pending" || known?.state === "sending") return;
     if (known) {
-      await rm(file, { force: true });
+      await removeState(file);
       return;
     }
     await db.write(

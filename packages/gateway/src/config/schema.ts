@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { AGENT_ID, model, runtimeConfig } from "@agent-gateway/contract";
 import * as z from "zod";
 import { agentFeatures, featureSections, zone } from "./schema-features.ts";
@@ -225,6 +226,13 @@ export const agentEntry = z.looseObject({
     .optional()
     .describe("Working directory; `agents/<id>/workspace` in the home directory when unset."),
   model: z.string().min(1).optional().describe("Model id; the runtime's own choice when unset."),
+  instructions: z
+    .string()
+    .refine((path) => isAbsolute(path), { error: "must be an absolute path" })
+    .optional()
+    .describe(
+      "File of standing instructions in place of the workspace's `AGENTS.md`, for several agents to share.",
+    ),
   runtime: runtimeConfig().prefault({}).describe("How the agent runs."),
   env: z.record(z.string(), z.string()).default({}).describe("Variables for the agent's processes."),
   allowTools: z

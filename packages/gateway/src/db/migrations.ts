@@ -75,6 +75,7 @@ const MIGRATIONS: readonly string[] = [
    CREATE UNIQUE INDEX channel_inbox_message ON channel_inbox (agent_id, channel, account, chat_id, message_key)
      WHERE message_key IS NOT NULL;`,
   `CREATE TABLE message_steps (message INTEGER PRIMARY KEY, steps TEXT NOT NULL);`,
+  "ALTER TABLE shares ADD COLUMN identity TEXT;",
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */

@@ -69,6 +69,8 @@ export interface Tables {
     agent_id: string;
     session: string;
     path: string;
+    /** Which file it was when it was shared; null in rows of versions that did not keep it. */
+    identity: string | null;
     expires_at: number;
     created_at: number;
   };

@@ -1,9 +1,10 @@
-import type { Dirent } from "node:fs";
-import { lstat, opendir, realpath, unlink } from "node:fs/promises";
-import { join, sep } from "node:path";
 import type { Database } from "../db/index.ts";
-import { isWithin } from "../lib/safe-path.ts";
+import { type Folder, openRoot } from "../lib/guarded/folder.ts";
 
+/** The gateway's own folders are one deep; each level keeps a descriptor open. */
+const MAX_DEPTH = 16;
+/** The next sweep goes on. */
+const MAX_ENTRIES = 1_000_000;
 /** An upload may wait so long for the message that refers to it. */
 const MIN_AGE_MS = 24 * 3600 * 1000;
 
@@ -15,8 +16,6 @@ export async function sweepMedia(
   now: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const real = await realpath(root).catch(() => null);
-  if (real === null) return 0;
   const settings = db
     .all<{ text: string }>(
       `SELECT ifnull(image_config, '') || ifnull(video_config, '') AS text FROM sessions
@@ -26,34 +25,48 @@ export async function sweepMedia(
     .map((row) => row.text)
     .join("\n");
   let removed = 0;
-  for await (const path of filesBelow(real, "")) {
-    if (signal.aborted) break;
-    const file = join(real, path);
-    const stats = await lstat(file).catch(() => null);
-    if (!stats?.isFile() || now - Math.max(stats.mtimeMs, stats.ctimeMs) < MIN_AGE_MS) continue;
-    const media = path.split(sep).join("/");
-    if (settings.includes(media)) continue;
-    const target = await realpath(file).catch(() => null);
-    if (target === null || !isWithin(real, target)) continue;
-    // Asked last: nothing waits between this and the call that removes the file.
-    if (db.all("SELECT 1 FROM message_media WHERE agent_id = ? AND path = ? LIMIT 1", [agentId, media])[0]) {
-      continue;
+  const top = await openRoot(root).catch(() => null);
+  if (!top) return 0;
+  try {
+    for await (const { folder, name, path } of filesBelow(top, "", MAX_DEPTH)) {
+      if (signal.aborted) break;
+      const stats = await folder.stat(name);
+      if (!stats?.isFile() || now - Math.max(stats.mtimeMs, stats.ctimeMs) < MIN_AGE_MS) continue;
+      if (settings.includes(path)) continue;
+      // Asked last: nothing but the call that removes the file comes after it.
+      if (db.all("SELECT 1 FROM message_media WHERE agent_id = ? AND path = ? LIMIT 1", [agentId, path])[0]) {
+        continue;
+      }
+      await folder.remove(name).then(
+        () => removed++,
+        () => {},
+      );
     }
-    await unlink(target).then(
-      () => removed++,
-      () => {},
-    );
+  } finally {
+    await top.close();
   }
   return removed;
 }
 
-/** Paths of regular files relative to `root`; symbolic links are not followed. */
-async function* filesBelow(root: string, folder: string): AsyncGenerator<string> {
-  const entries: AsyncIterable<Dirent> | null = await opendir(join(root, folder)).catch(() => null);
-  if (!entries) return;
-  for await (const entry of entries) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* filesBelow(root, path);
-    else if (entry.isFile()) yield path;
+interface Found {
+  folder: Folder;
+  name: string;
+  /** Relative to the media folder, with slashes. */
+  path: string;
+}
+
+/** Regular files below an open folder; symbolic links are not followed. */
+async function* filesBelow(folder: Folder, path: string, depth: number): AsyncGenerator<Found> {
+  for await (const entry of folder.entries(MAX_ENTRIES)) {
+    const { name } = entry;
+    if (entry.isFile()) yield { folder, name, path: path + name };
+    if (!entry.isDirectory() || depth === 0) continue;
+    const inner = await folder.folder(name).catch(() => null);
+    if (!inner) continue;
+    try {
+      yield* filesBelow(inner, `${path}${name}/`, depth - 1);
+    } finally {
+      await inner.close();
+    }
   }
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { extname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
-import { type OpenedFile, openInside, PathError } from "../lib/safe-path.ts";
+import { type OpenedFile, openInside } from "../lib/guarded/read.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { isUnchanged } from "./send-file.ts";
 
 const TYPES: Readonly<Record<string, string>> = {

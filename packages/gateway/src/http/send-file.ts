@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
 import { type FileType, isInert } from "../lib/file-type.ts";
-import type { OpenedFile } from "../lib/safe-path.ts";
+import type { OpenedFile } from "../lib/guarded/read.ts";
 import type { Reply } from "./endpoint.ts";
 
 /** Chunks large enough that a file costs few reads. */

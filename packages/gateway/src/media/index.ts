@@ -4,9 +4,10 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { ConfigStore, Paths } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
+import { contentOf, type OpenedFile, openInside } from "../lib/guarded/read.ts";
 import type { Logger } from "../lib/logger.ts";
 import { fileName } from "../lib/one-line.ts";
-import { type OpenedFile, openInside, PathError, safeSegments } from "../lib/safe-path.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { imageExtension, inboundExtension } from "./inbound.ts";
 import { storeContent, sweepIncoming, tooLarge } from "./store.ts";
 import { declaredType, matchesDeclared, storedExtension } from "./types.ts";
@@ -95,8 +96,9 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
 
   const open = async (agentId: string, mediaPath: string): Promise<MediaFile> => {
     // What is hidden is the room's own: unfinished uploads.
-    if (safeSegments(mediaPath).some((name) => name.startsWith("."))) throw new PathError("missing");
-    const file = await openInside(paths.mediaDir(agentId), mediaPath);
+    const file = await openInside(paths.mediaDir(agentId), mediaPath, {
+      mayOpen: (names) => names.every((name) => !name.startsWith(".")),
+    });
     try {
       return { ...file, type: await detectFile(file.handle) };
     } catch (error) {
@@ -178,8 +180,7 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
 
     /** Copies an opened file into the media folder; resolves to where a client fetches it. The handle stays open. */
     async keepImage(agentId: string, { handle }: Pick<OpenedFile, "handle">): Promise<string> {
-      const content = handle.createReadStream({ start: 0, autoClose: false });
-      return attachmentUrl(agentId, await store(agentId, content, (found) => found.ext));
+      return attachmentUrl(agentId, await store(agentId, contentOf(handle), (found) => found.ext));
     },
 
     /**
@@ -208,10 +209,10 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
       name: string,
     ): Promise<KeptFile & { name: string }> {
       const shown = fileName(name) ?? "file";
-      const content = handle.createReadStream({ start: 0, autoClose: false });
-      return keep(agentId, content, { name: shown, accept: (found) => inboundExtension(found, shown) }).then(
-        (file) => ({ ...file, name: shown }),
-      );
+      return keep(agentId, contentOf(handle), {
+        name: shown,
+        accept: (found) => inboundExtension(found, shown),
+      }).then((file) => ({ ...file, name: shown }));
     },
 
     attachmentUrl,

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import type { FileHandle } from "node:fs/promises";
 import { GatewayError } from "@agent-gateway/contract";
 import { detectType, type FileType, HEAD_BYTES } from "../lib/file-type.ts";
-import { isWithin } from "../lib/safe-path.ts";
+import { openFolder, refuseLinkIn } from "../lib/guarded/folder.ts";
 
 /** Where files wait until they are whole; a crash leaves them here and nowhere else. */
 const INCOMING = ".incoming";
+const refuseLink = refuseLinkIn("the agent's media folder");
 
 export interface StoreRequest {
   /** The agent's media folder; made when it is missing. */
@@ -32,27 +32,26 @@ export const tooLarge = (limit: number): GatewayError =>
  */
 export async function storeContent(request: StoreRequest): Promise<string> {
   const { root, content, limit, now, underWay, accept } = request;
-  const incoming = await folderIn(root, INCOMING);
+  await using incoming = await openFolder(root, [INCOMING], { create: true }).catch(refuseLink);
   const id = randomUUID();
-  const temp = join(incoming, id);
   underWay.add(id);
   try {
-    const file = await open(temp, "wx", 0o600);
+    const file = await incoming.open(id, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
     try {
       const head = await writeAll(file, content, limit);
       const ext = accept(detectType(head));
       await file.sync();
       const month = new Date(now).toISOString().slice(0, 7);
-      const folder = await folderIn(root, month);
+      await using folder = await openFolder(root, [month], { create: true }).catch(refuseLink);
       const name = `${id}.${ext}`;
-      await rename(temp, join(folder, name));
-      await syncFolder(folder);
+      await incoming.move(id, folder, name);
+      await folder.sync();
       return `${month}/${name}`;
     } finally {
       await file.close();
     }
   } catch (error) {
-    await rm(temp, { force: true });
+    await incoming.remove(id);
     throw error;
   } finally {
     underWay.delete(id);
@@ -78,31 +77,24 @@ async function writeAll(
   return Buffer.concat(head);
 }
 
-/** A folder of `root`, made when it is missing. Never one that a symbolic link leads out to. */
-async function folderIn(root: string, name: string): Promise<string> {
-  const folder = join(root, name);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (!isWithin(await realpath(root), await realpath(folder))) {
-    throw new Error("a folder of the media folder leads out of it");
-  }
-  return folder;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY);
-  try {
-    await folder.sync();
-  } catch {
-    // Some file systems cannot sync a folder; the rename is then as durable as they make it.
-  } finally {
-    await folder.close();
-  }
-}
+/** More than a crash could leave: the next start goes on. */
+const MAX_SWEPT = 10_000;
 
 /** Removes what a crash left half written, but nothing that is `underWay`; resolves to how many there were. */
 export async function sweepIncoming(root: string, underWay: ReadonlySet<string>): Promise<number> {
-  const names = await readdir(join(root, INCOMING)).catch(() => []);
-  const left = names.filter((name) => !underWay.has(name));
-  for (const name of left) await rm(join(root, INCOMING, name), { force: true });
-  return left.length;
+  const incoming = await openFolder(root, [INCOMING]).catch(() => null);
+  if (!incoming) return 0;
+  let removed = 0;
+  try {
+    for await (const { name } of incoming.entries(MAX_SWEPT)) {
+      if (underWay.has(name)) continue;
+      await incoming.remove(name).then(
+        () => removed++,
+        () => {},
+      );
+    }
+  } finally {
+    await incoming.close();
+  }
+  return removed;
 }

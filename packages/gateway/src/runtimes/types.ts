@@ -1,9 +1,12 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
+/** More of a file than this does not go to an agent; the models take less. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
 /** A file that goes to the agent with a message. */
 export interface InputFile {
-  /** Absolute path on this machine. */
+  /** Absolute path on this machine, without symbolic links. */
   path: string;
   /** Type found by content: `image/png`, `image/jpeg`, `image/gif`, `image/webp` or `application/pdf`. */
   mime: string;

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readFile, unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Statement } from "../db/index.ts";
+import { type Folder, openRoot } from "../lib/guarded/folder.ts";
+import { readInside } from "../lib/guarded/read.ts";
 import { escapeText } from "../lib/xml.ts";
 import { createCompaction } from "./compact.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
@@ -60,6 +60,15 @@ export interface Incoming {
 }
 
 const GREETING_FILE = "GREETING.md";
+const MAX_GREETING_BYTES = 65_536;
+
+/** Does something in the agent's workspace; what cannot be done is left. */
+async function inWorkspace(agent: AgentConfig, task: (folder: Folder) => Promise<void>): Promise<void> {
+  try {
+    await using folder = await openRoot(agent.workspace);
+    await task(folder);
+  } catch {}
+}
 
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
@@ -196,15 +205,17 @@ export function createSessions(deps: SessionDeps) {
     ): Promise<Turn | undefined> {
       const row = require(agent.id, chatId, sessionId);
       requireFree(row);
-      const file = join(agent.workspace, GREETING_FILE);
-      const text = await readFile(file, "utf8").catch(() => "");
+      const text = await readInside(agent.workspace, GREETING_FILE, MAX_GREETING_BYTES).then(
+        (bytes) => bytes.toString("utf8"),
+        () => "",
+      );
       if (text.trim() === "") return undefined;
       const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs });
-      await unlink(file).catch(() => {});
+      await inWorkspace(agent, (folder) => folder.remove(GREETING_FILE));
       try {
         await turn.started;
       } catch (error) {
-        await writeFile(file, text).catch(() => {});
+        await inWorkspace(agent, (folder) => folder.write(GREETING_FILE, text));
         throw error;
       }
       return turn;

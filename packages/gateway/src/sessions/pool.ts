@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
+import { readInside, readNamed } from "../lib/guarded/read.ts";
+import { PathError } from "../lib/safe-path.ts";
 import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/types.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
@@ -12,6 +13,8 @@ const SPAWN_PARALLEL = 2;
 /** Folder of spare processes' files, where a chat's folder would be. */
 const SPARE_CHAT = ".spare";
 const MAX_INSTRUCTIONS_BYTES = 65_536;
+const INSTRUCTIONS_UNREAD =
+  "the agent's instructions were not read: the file is missing, not a regular file, or leads out of the workspace";
 
 /** A session's place in the pool: its process, or the start of one. */
 export interface Place {
@@ -129,8 +132,21 @@ export function createPool(deps: SessionDeps) {
   };
 
   const instructionsOf = async (agent: AgentConfig): Promise<string | undefined> => {
-    const text = await readFile(join(agent.workspace, "AGENTS.md"), "utf8").catch(() => "");
-    return text.trim() === "" ? undefined : text.slice(0, MAX_INSTRUCTIONS_BYTES);
+    const named = agent.instructions;
+    const reading =
+      named === undefined
+        ? readInside(agent.workspace, "AGENTS.md", MAX_INSTRUCTIONS_BYTES)
+        : readNamed(named, MAX_INSTRUCTIONS_BYTES);
+    const text = await reading.then(
+      (bytes) => bytes.toString("utf8"),
+      (error: unknown) => {
+        if (named !== undefined || !(error instanceof PathError) || error.problem !== "missing") {
+          log.warn({ agent: agent.id, err: error }, INSTRUCTIONS_UNREAD);
+        }
+        return "";
+      },
+    );
+    return text.trim() === "" ? undefined : text;
   };
 
   const openRuntime = async (place: Place, request: OpenRequest): Promise<RuntimeSession> => {
@@ -327,6 +343,6 @@ export type Pool = ReturnType<typeof createPool>;
 /** True when a process started for `a` may serve `b`: all that reaches the process is the same. */
 function sameProcess(a: AgentConfig, b: AgentConfig): boolean {
   const key = (agent: AgentConfig) =>
-    JSON.stringify([agent.runtime, agent.env, agent.workspace, agent.allowTools]);
+    JSON.stringify([agent.runtime, agent.env, agent.workspace, agent.allowTools, agent.instructions]);
   return a === b || key(a) === key(b);
 }

@@ -6,8 +6,9 @@ import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
+import { identityOf, type OpenedFile, openPinned, openWithin } from "../lib/guarded/read.ts";
 import type { Logger } from "../lib/logger.ts";
-import { type OpenedFile, openPinned, openWithin, PathError } from "../lib/safe-path.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { createShareTools, type ShareTool } from "./tool.ts";
 
 export type { ShareTool } from "./tool.ts";
@@ -57,6 +58,19 @@ export interface ShareItem {
   expires_at: number;
 }
 
+/** What a share keeps of its file. */
+interface Shared {
+  path: string;
+  identity: string;
+}
+const sharedOf = ({ path, stats }: OpenedFile): Shared => ({ path, identity: identityOf(stats) });
+
+async function take(opening: Promise<OpenedFile>): Promise<Shared> {
+  const file = await opening;
+  await file.handle.close();
+  return sharedOf(file);
+}
+
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SWEEP_MS = 10 * 60_000;
 export const DEFAULT_TTL_SECONDS = 1800;
@@ -80,19 +94,19 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     return openWithin([agent.workspace, sessionDir, paths.mediaDir(agentId)], path);
   };
 
-  const store = async (scope: ShareScope, files: readonly string[], ttlSeconds: number) => {
+  const store = async (scope: ShareScope, files: readonly Shared[], ttlSeconds: number) => {
     const now = clock.now();
     const expires_at = now + ttlSeconds * 1000;
-    const minted = files.map((path) => ({
+    const minted = files.map((file) => ({
       id: randomUUID(),
       token: randomBytes(32).toString("base64url"),
-      path,
+      ...file,
     }));
     await db.write(
-      ...minted.map(({ id, token, path }) => ({
-        sql: `INSERT INTO shares (id, token_hash, agent_id, session, path, expires_at, created_at)
-              VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        params: [id, hashOf(token), scope.agentId, scope.sessionId, path, expires_at, now],
+      ...minted.map(({ id, token, path, identity }) => ({
+        sql: `INSERT INTO shares (id, token_hash, agent_id, session, path, identity, expires_at, created_at)
+              VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        params: [id, hashOf(token), scope.agentId, scope.sessionId, path, identity, expires_at, now],
       })),
     );
     return minted.map(
@@ -117,7 +131,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     publicPath: base === undefined ? undefined : new URL(base).pathname,
 
     /**
-     * Mints one share a path, all or none. The share holds the file's true path, and nothing that takes its place.
+     * Mints one share a path, all or none. The share is of that file, and of nothing that takes its place.
      * @throws GatewayError `ARTIFACT_PATH_DENIED` outside workspace, session folder and media folder,
      * `INVALID_REQUEST` when there is no file
      */
@@ -126,12 +140,10 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
       refs: readonly { path: string }[],
       ttlSeconds: number = DEFAULT_TTL_SECONDS,
     ): Promise<ShareItem[]> {
-      const files: string[] = [];
+      const files: Shared[] = [];
       for (const [index, ref] of refs.entries()) {
         try {
-          const { handle, path } = await openScoped(scope, ref.path);
-          await handle.close();
-          files.push(path);
+          files.push(await take(openScoped(scope, ref.path)));
         } catch (error) {
           throw error instanceof PathError ? refusal(error, `refs.${index}.path`) : error;
         }
@@ -151,9 +163,8 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
       if (base === undefined || !base.startsWith("https:")) return undefined;
       const scope = { agentId, sessionId: "", sessionDir: paths.mediaDir(agentId) };
       try {
-        const { handle, path: real } = await openScoped(scope, path);
-        await handle.close();
-        return (await store(scope, [real], ttlSeconds))[0]?.url;
+        const file = await take(openScoped(scope, path));
+        return (await store(scope, [file], ttlSeconds))[0]?.url;
       } catch (error) {
         if (error instanceof PathError) return undefined;
         throw error;
@@ -174,12 +185,12 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
      */
     async open(token: string): Promise<OpenedFile & { type: FileType }> {
       if (!TOKEN.test(token)) throw nothing();
-      const [row] = db.all<{ agent_id: string; path: string }>(
-        "SELECT agent_id, path FROM shares WHERE token_hash = ? AND expires_at > ?",
+      const [row] = db.all<{ agent_id: string; path: string; identity: string | null }>(
+        "SELECT agent_id, path, identity FROM shares WHERE token_hash = ? AND expires_at > ?",
         [hashOf(token), clock.now()],
       );
-      if (!row || !agentOf(row.agent_id)) throw nothing();
-      const file = await openPinned(row.path).catch((error) => {
+      if (!row || row.identity === null || !agentOf(row.agent_id)) throw nothing();
+      const file = await openPinned(row.path, row.identity).catch((error) => {
         if (!(error instanceof PathError)) log.warn({ err: error }, "could not open a shared file");
         throw nothing();
       });
@@ -212,7 +223,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
         mint:
           base === undefined
             ? undefined
-            : async (path) => (await store(scope, [path], DEFAULT_TTL_SECONDS))[0]!,
+            : async (file) => (await store(scope, [sharedOf(file)], DEFAULT_TTL_SECONDS))[0]!,
       }),
 
     sweep,

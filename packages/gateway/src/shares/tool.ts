@@ -1,7 +1,8 @@
 import type { Attachment } from "@agent-gateway/contract";
 import * as z from "zod";
 import { detectFile } from "../lib/file-type.ts";
-import { type OpenedFile, PathError } from "../lib/safe-path.ts";
+import type { OpenedFile } from "../lib/guarded/read.ts";
+import { PathError } from "../lib/safe-path.ts";
 
 /** A tool that the agent can call; what it throws goes to the agent as an error. */
 export interface ShareTool {
@@ -21,7 +22,7 @@ export interface ShareToolDeps {
   /** Sends a file that is no image into the session's chat; false where that takes none. */
   sendFile(file: OpenedFile): Promise<boolean>;
   /** Makes a public link to the file; undefined where the gateway has no public URL. */
-  mint: ((path: string) => Promise<{ url?: string; expires_at: number }>) | undefined;
+  mint: ((file: OpenedFile) => Promise<{ url?: string; expires_at: number }>) | undefined;
 }
 
 const args = z.object({
@@ -50,7 +51,7 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
       }
       const sent = !image && (await deps.sendFile(file));
       if (sent) told.push("The file is sent with your reply.");
-      const share = sent ? undefined : await deps.mint?.(file.path);
+      const share = sent ? undefined : await deps.mint?.(file);
       if (share?.url !== undefined) {
         told.push(`Link for the user, good until ${new Date(share.expires_at).toISOString()}: ${share.url}`);
       }

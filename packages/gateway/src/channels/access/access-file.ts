@@ -1,11 +1,11 @@
-import { chmod, mkdir, readFile, stat } from "node:fs/promises";
-import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { parseForEdit, stringifyLike } from "../../config/index.ts";
-import { sweepTemporary, writeFileAtomic } from "../../lib/atomic-file.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { readStart } from "../../lib/guarded/read.ts";
+import { openStateFile, writeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createMutex } from "../../lib/mutex.ts";
+import { PathError } from "../../lib/safe-path.ts";
 import {
   type AccessState,
   type FirstPolicy,
@@ -40,14 +40,6 @@ interface Seen {
   state: AccessState | undefined;
 }
 
-/** Writes a file of a state folder, which nobody but the owner may look into. */
-export async function writeStateFile(path: string, text: string): Promise<void> {
-  const folder = dirname(path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
-  await writeFileAtomic(path, text, { mode: 0o600, forceMode: true });
-}
-
 function parse(text: string): Raw | undefined {
   try {
     const raw: unknown = parseForEdit(text);
@@ -57,7 +49,7 @@ function parse(text: string): Raw | undefined {
   }
 }
 
-const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
+const isMissing = (error: unknown) => error instanceof PathError && error.problem === "missing";
 
 export function createAccessFile(
   path: string,
@@ -71,13 +63,18 @@ export function createAccessFile(
   async function load(): Promise<Seen> {
     const now = clock.now();
     try {
-      const found = await stat(path, { bigint: true });
-      const signature = [found.ino, found.size, found.mtimeNs, found.ctimeNs].join();
-      if (seen?.signature === signature && seen.settled) return seen;
-      const settled = now - Number(found.mtimeNs / 1_000_000n) > UNSETTLED_MS;
-      const text = found.size > MAX_BYTES ? "" : await readFile(path, "utf8");
-      const raw = parse(text);
-      return { signature, settled, text, state: raw && readState(raw, channel) };
+      const { handle } = await openStateFile(path);
+      try {
+        const found = await handle.stat({ bigint: true });
+        const signature = [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join();
+        if (seen?.signature === signature && seen.settled) return seen;
+        const settled = now - Number(found.mtimeNs / 1_000_000n) > UNSETTLED_MS;
+        const text = found.size > MAX_BYTES ? "" : (await readStart(handle, MAX_BYTES)).toString("utf8");
+        const raw = parse(text);
+        return { signature, settled, text, state: raw && readState(raw, channel) };
+      } finally {
+        await handle.close();
+      }
     } catch (error) {
       if (isMissing(error)) {
         const state = readState(freshRaw(channel, first()), channel);
@@ -112,9 +109,8 @@ export function createAccessFile(
         const result = await edit(raw, state);
         const after = stringifyLike(raw, text ?? STYLE);
         if (after !== before) {
-          if (!swept) await sweepTemporary(path, clock.now());
+          await writeState(path, after, swept ? undefined : clock.now());
           swept = true;
-          await writeStateFile(path, after);
           seen = undefined;
         }
         return result;

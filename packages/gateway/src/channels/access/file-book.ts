@@ -1,10 +1,10 @@
-import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { inState, readStateFile, removeState, writeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { InboundMessage } from "../types.ts";
-import { type AccessFile, createAccessFile, writeStateFile } from "./access-file.ts";
+import { type AccessFile, createAccessFile } from "./access-file.ts";
 import {
   type AccessState,
   addId,
@@ -38,9 +38,9 @@ export interface Handshake {
 const listKey = (channel: FileChannel, which: "dm" | "group") =>
   which === "dm" ? "allowFrom" : groupsKey(channel);
 
-const ignored = (error: NodeJS.ErrnoException) => {
-  if (error.code !== "ENOENT") throw error;
-};
+/** More senders than this are not approved between two looks. */
+const MAX_HANDSHAKES = 10_000;
+const MAX_CHAT_ID_BYTES = 1024;
 
 /** Access to `botchat` and `guildchat`: policies, lists and knocks in a file of the agent's workspace. */
 export function createFileBook(deps: { clock: Clock; log: Logger }) {
@@ -137,7 +137,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
         }
         addId(raw, listKey(channel, "dm"), knock.senderId);
         // Before the list is written: approving again after a crash in between does the same once more.
-        await writeStateFile(join(handshakesOf(agent, channel), knock.senderId), knock.chatId);
+        await writeState(join(handshakesOf(agent, channel), knock.senderId), knock.chatId);
         return { account: "", knock };
       }),
 
@@ -172,18 +172,23 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
           raw.groups = Object.fromEntries(Object.entries(groups).filter(([group]) => group !== id));
         }
       });
-      if (which === "dm") await rm(join(handshakesOf(agent, channel), id), { force: true });
+      if (which === "dm" && SENDER_ID.test(id)) await removeState(join(handshakesOf(agent, channel), id));
     },
 
     /** Approved senders who are to be told, also after a restart. */
     async handshakes(agent: AgentConfig, channel: FileChannel): Promise<Handshake[]> {
       const folder = handshakesOf(agent, channel);
-      const names = (await readdir(folder).catch(ignored)) ?? [];
+      const names = await inState(folder, async (open) => {
+        const found: string[] = [];
+        for await (const entry of open.entries(MAX_HANDSHAKES)) if (entry.isFile()) found.push(entry.name);
+        return found;
+      });
       const allowed = (await read(agent, channel))?.policy.dmAllowlist;
       const found: Handshake[] = [];
-      for (const senderId of names.filter((name) => SENDER_ID.test(name) && allowed?.has(name))) {
+      for (const senderId of names ?? []) {
+        if (!SENDER_ID.test(senderId) || !allowed?.has(senderId)) continue;
         const file = join(folder, senderId);
-        const text = await readFile(file, "utf8").catch(ignored);
+        const text = await readStateFile(file, MAX_CHAT_ID_BYTES);
         if (text !== undefined) found.push({ senderId, chatId: text.trim() || senderId, file });
       }
       return found;

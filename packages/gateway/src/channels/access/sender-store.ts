@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import * as z from "zod";
+import { readStateFile, writeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createMutex } from "../../lib/mutex.ts";
-import { writeStateFile } from "./access-file.ts";
 import type { Knock } from "./knocks.ts";
 
 /** Knocks of one agent's channel, by account (the empty string where the channel has none). */
@@ -17,6 +16,9 @@ export interface SenderStore {
   /** Resolves when no write is under way. */
   idle(): Promise<void>;
 }
+
+/** Far more than the knocks that are kept. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 const stored = z.object({
   kind: z.enum(["dm", "group", "room"]),
@@ -57,11 +59,10 @@ export function createFileStore(path: string, log: Logger): SenderStore {
 
   async function load(): Promise<Accounts> {
     try {
-      return parse(await readFile(path, "utf8"));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
-        log.warn({}, "the list of denied senders could not be read and starts anew");
-      }
+      const text = await readStateFile(path, MAX_BYTES);
+      return text === undefined ? new Map() : parse(text);
+    } catch {
+      log.warn({}, "the list of denied senders could not be read and starts anew");
       return new Map();
     }
   }
@@ -76,7 +77,7 @@ export function createFileStore(path: string, log: Logger): SenderStore {
       queued ??= writing(async () => {
         queued = undefined;
         const pending = Object.fromEntries(await accounts());
-        await writeStateFile(path, `${JSON.stringify({ pending }, null, 2)}\n`);
+        await writeState(path, `${JSON.stringify({ pending }, null, 2)}\n`);
       });
       return queued;
     },

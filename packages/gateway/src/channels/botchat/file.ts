@@ -1,7 +1,6 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { type Api, InputFile } from "grammy/web";
 import { plainOf } from "../render/index.ts";
+import { type OutgoingFile, openOutgoing } from "../support/outgoing-file.ts";
 import type { Content, SendOutcome } from "../types.ts";
 import { MARKUP, refused } from "./answer.ts";
 import type { Deliver } from "./place.ts";
@@ -19,16 +18,16 @@ const NOT_AS_SUCH = /photo|image|dimension|voice|audio|video|too (?:big|large)|w
 
 /** Sends a file as what it is; as a document where Telegram does not take it for that. */
 export async function sendFile(api: Api, file: File, deliver: Deliver): Promise<SendOutcome> {
-  const found = await stat(file.path).catch(() => undefined);
-  if (!found?.isFile()) return { status: "failed", reason: "The file to send is gone." };
-  const method = methodOf(file, found.size);
+  await using opened = await openOutgoing(file.path);
+  if (!opened) return { status: "failed", reason: "The file to send is gone." };
+  const method = methodOf(file, opened.size);
   const as = (way: Method) =>
-    withCaption(file.caption, (caption) => upload(api, file, way, caption, deliver));
+    withCaption(file.caption, (caption) => upload(api, opened, file.name, way, caption, deliver));
   try {
     return await as(method);
   } catch (error) {
     if (method === "document" || !refused(error, NOT_AS_SUCH)) throw error;
-    return as("document");
+    return await as("document");
   }
 }
 
@@ -63,30 +62,26 @@ async function withCaption(
 
 function upload(
   api: Api,
-  { path, name }: File,
+  file: OutgoingFile,
+  name: string,
   method: Method,
   caption: Caption,
   deliver: Deliver,
 ): Promise<SendOutcome> {
-  return deliver(async (place, signal) => {
-    const stream = createReadStream(path);
-    try {
-      const body = new InputFile(stream, quoted(name));
-      const rest = { ...place, ...caption };
-      switch (method) {
-        case "photo":
-          return await api.raw.sendPhoto({ ...rest, photo: body }, signal);
-        case "voice":
-          return await api.raw.sendVoice({ ...rest, voice: body }, signal);
-        case "audio":
-          return await api.raw.sendAudio({ ...rest, audio: body }, signal);
-        case "video":
-          return await api.raw.sendVideo({ ...rest, video: body, supports_streaming: true }, signal);
-        default:
-          return await api.raw.sendDocument({ ...rest, document: body }, signal);
-      }
-    } finally {
-      stream.destroy();
+  return deliver((place, signal) => {
+    const body = new InputFile(file.content(), quoted(name));
+    const rest = { ...place, ...caption };
+    switch (method) {
+      case "photo":
+        return api.raw.sendPhoto({ ...rest, photo: body }, signal);
+      case "voice":
+        return api.raw.sendVoice({ ...rest, voice: body }, signal);
+      case "audio":
+        return api.raw.sendAudio({ ...rest, audio: body }, signal);
+      case "video":
+        return api.raw.sendVideo({ ...rest, video: body, supports_streaming: true }, signal);
+      default:
+        return api.raw.sendDocument({ ...rest, document: body }, signal);
     }
   });
 }

@@ -1,7 +1,7 @@
-import { openAsBlob } from "node:fs";
 import type { Clock } from "../../lib/clock.ts";
 import { jsonOf } from "../support/exchange.ts";
 import { outcomeOfThrown } from "../support/outcome.ts";
+import { openOutgoing } from "../support/outgoing-file.ts";
 import { textOf } from "../support/payload.ts";
 import type { Content, Outgoing, SendOutcome, Target } from "../types.ts";
 import type { Api, Settings } from "./api.ts";
@@ -53,9 +53,10 @@ export function createSender({ api, settings, clock }: SenderDeps) {
     content: Extract<Content, { kind: "file" }>,
     signal: AbortSignal,
   ): Promise<{ id: string; bytes: number } | SendOutcome> => {
-    const file = await openFile(content);
-    if (!file) return { status: "failed", reason: "The file is not there any more." };
+    await using opened = await openOutgoing(content.path);
+    if (!opened) return { status: "failed", reason: "The file is not there any more." };
     try {
+      const file = await opened.blob(content.mime);
       const answer = await api.upload(file, content.name, signal);
       const failure = failureOf(answer, clock.now());
       if (failure) return failure.outcome;
@@ -80,15 +81,6 @@ export function createSender({ api, settings, clock }: SenderDeps) {
       return outcomeOfThrown(error);
     }
   };
-}
-
-/** The file, read from disk as it goes out; undefined when it is not there. */
-async function openFile({ path, mime }: { path: string; mime: string }): Promise<Blob | undefined> {
-  try {
-    return await openAsBlob(path, { type: mime });
-  } catch {
-    return undefined;
-  }
 }
 
 const UNREACHED = "WhatsApp could not be reached.";

@@ -1,6 +1,6 @@
-import { access } from "node:fs/promises";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { openOutgoing } from "../support/outgoing-file.ts";
 import type { ChannelAdapter, Content, Outgoing, SendOutcome } from "../types.ts";
 import type { OutboxRow, OutboxStore, StoredTarget } from "./store.ts";
 
@@ -51,8 +51,6 @@ async function once(
 }
 
 async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  await using file = await openOutgoing(path);
+  return file !== undefined;
 }

@@ -1,6 +1,6 @@
-import { rm } from "node:fs/promises";
 import type { Database, Statement } from "../../db/index.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { removeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
@@ -75,7 +75,7 @@ export function createDelivery(deps: DeliveryDeps) {
     switch (outcome.status) {
       case "sent":
         await record(store.settle(row.id, "sent", now, { providerId: outcome.messageId }));
-        if (target.handshake !== undefined) await rm(target.handshake, { force: true }).catch(() => {});
+        if (target.handshake !== undefined) await removeState(target.handshake).catch(() => {});
         return;
       case "failed":
       case "unknown":

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { openAsBlob } from "node:fs";
 import { plainOf, render } from "../render/index.ts";
 import { outcomeOfStatus, outcomeOfThrown } from "../support/outcome.ts";
+import { openOutgoing } from "../support/outgoing-file.ts";
 import { objectOf } from "../support/payload.ts";
 import type { Button, Content, Outgoing, SendOutcome } from "../types.ts";
 import { TOKEN_REFUSED } from "./check.ts";
@@ -73,22 +73,13 @@ async function post(
 ): Promise<Result | undefined> {
   const path = `/channels/${target.chatId}/messages` as const;
   if (content.kind === "text") return api.call("POST", path, { body: payload, signal });
-  const file = await fileOf(content.path, content.mime);
-  if (!file) return undefined;
+  await using opened = await openOutgoing(content.path);
+  if (!opened) return undefined;
   const form = new FormData();
   const attachments = [{ id: 0, filename: content.name }];
   form.append("payload_json", JSON.stringify({ ...payload, attachments }));
-  form.append("files[0]", file, content.name);
-  return api.call("POST", path, { form, signal });
-}
-
-/** A file that is read from the disk as it is sent; undefined when there is none. */
-async function fileOf(path: string, type: string): Promise<Blob | undefined> {
-  try {
-    return await openAsBlob(path, { type });
-  } catch {
-    return undefined;
-  }
+  form.append("files[0]", await opened.blob(content.mime), content.name);
+  return await api.call("POST", path, { form, signal });
 }
 
 /** What Discord shows of a text and its buttons. */

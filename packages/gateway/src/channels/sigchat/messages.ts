@@ -1,6 +1,6 @@
-import { stat } from "node:fs/promises";
 import type { messagingApi } from "@line/bot-sdk";
 import { plainOf, render } from "../render/index.ts";
+import { openOutgoing } from "../support/outgoing-file.ts";
 import type { Button, Content } from "../types.ts";
 
 /** Limits. Source: https://developers.line.biz/en/reference/messaging-api/#message-objects */
@@ -40,10 +40,15 @@ export async function messagesOf(
   const url = await link?.(path);
   const before = caption ? [textMessage(caption)] : [];
   if (url === undefined) return [...before, textMessage(noLink(name, mime))];
-  const shown = IMAGES.has(mime) && !asDocument && (await stat(path)).size <= MAX_IMAGE_BYTES;
+  const shown = IMAGES.has(mime) && !asDocument && (await sizeOf(path)) <= MAX_IMAGE_BYTES;
   return shown
     ? [...before, { type: "image", originalContentUrl: url, previewImageUrl: url }]
     : [...before, textMessage(`${name}\n${url}`)];
+}
+
+async function sizeOf(path: string): Promise<number> {
+  await using file = await openOutgoing(path);
+  return file?.size ?? Number.POSITIVE_INFINITY;
 }
 
 function noLink(name: string, mime: string): string {

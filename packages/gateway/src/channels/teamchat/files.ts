@@ -1,6 +1,6 @@
-import { openAsBlob } from "node:fs";
 import { exchange } from "../support/exchange.ts";
 import { outcomeOfStatus } from "../support/outcome.ts";
+import { openOutgoing } from "../support/outgoing-file.ts";
 import type { Content, SendOutcome, Target } from "../types.ts";
 import type { Client } from "./client.ts";
 import { outcomeOfError } from "./errors.ts";
@@ -18,8 +18,9 @@ export async function sendFile(
   signal: AbortSignal,
   now: number,
 ): Promise<SendOutcome> {
-  const bytes = await openAsBlob(path);
-  const uploaded = await upload(client, name, bytes, signal, now);
+  await using opened = await openOutgoing(path);
+  if (!opened) return { status: "failed", reason: "The file is not there any more." };
+  const uploaded = await upload(client, name, await opened.blob(), signal, now);
   if ("status" in uploaded) return uploaded;
   const file = { id: uploaded.id, title: name };
   const thread = threadOf(target).thread_ts;

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readPinned } from "../../lib/guarded/read.ts";
 import type { Fields } from "../agent-cli/protocol.ts";
 import { historyText } from "../history-text.ts";
-import type { OpenOptions, TurnInput } from "../types.ts";
+import { MAX_FILE_BYTES, type OpenOptions, type TurnInput } from "../types.ts";
 
 /** What goes in front of the first prompt, since `session/new` takes neither instructions nor messages. */
 export function prefaceOf(instructions: string | undefined, history: OpenOptions["history"]): string[] {
@@ -24,7 +24,7 @@ export async function promptBlocks(
   const files = await Promise.all(
     input.files.map(async ({ path, mime }) =>
       images && mime.startsWith("image/")
-        ? { type: "image", mimeType: mime, data: await readFile(path, "base64") }
+        ? { type: "image", mimeType: mime, data: (await readPinned(path, MAX_FILE_BYTES)).toString("base64") }
         : textBlock(`The user attached a file (${mime}): ${path}`),
     ),
   );

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { readPinned } from "../../lib/guarded/read.ts";
 import { historyText } from "../history-text.ts";
-import type { HistoryEntry, TurnInput } from "../types.ts";
+import { type HistoryEntry, MAX_FILE_BYTES, type TurnInput } from "../types.ts";
 import type { Fields } from "./protocol.ts";
 
 /** A first word that an agent program with commands of its own would run instead of reading it. */
@@ -14,7 +14,11 @@ export async function userLine(input: TurnInput, history: readonly HistoryEntry[
   const blocks = await Promise.all(
     input.files.map(async ({ path, mime }) => ({
       type: mime === "application/pdf" ? "document" : "image",
-      source: { type: "base64", media_type: mime, data: await readFile(path, "base64") },
+      source: {
+        type: "base64",
+        media_type: mime,
+        data: (await readPinned(path, MAX_FILE_BYTES)).toString("base64"),
+      },
     })),
   );
   const texts = [...(history.length === 0 ? [] : [historyText(history)]), ...(text === "" ? [] : [text])];

@@ -12,7 +12,8 @@ import {
 import type { AgentConfig } from "../../../config/index.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { detectFile } from "../../../lib/file-type.ts";
-import { openWithin, PathError } from "../../../lib/safe-path.ts";
+import { type OpenedFile, openWithin } from "../../../lib/guarded/read.ts";
+import { PathError } from "../../../lib/safe-path.ts";
 
 export interface DeviceSendDeps {
   clock: Pick<Clock, "now">;
@@ -26,6 +27,12 @@ export interface DeviceSendDeps {
   allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[]): Promise<boolean>;
   /** Folders (absolute) that an agent may send files from. */
   roots(agent: AgentConfig): readonly string[];
+  /** Copies an opened file into the agent's media folder, so that what was looked at is what is sent. */
+  keepFile(
+    agentId: string,
+    file: Pick<OpenedFile, "handle">,
+    name: string,
+  ): Promise<{ path: string; mime: string; name: string }>;
   /** A text in parts that each fit one message. */
   split(text: string): string[];
 }
@@ -38,10 +45,15 @@ const MAX_CAPTION_CHARS = 1_000;
 const refused = (path: string, message: string) =>
   new GatewayError("INVALID_REQUEST", undefined, { details: [{ path, message }] });
 
-/** The image at an absolute path inside the folders. */
-async function imageAt(roots: readonly string[], path: string, asDocument: boolean): Promise<Content> {
+/** The image at an absolute path that the agent may share. */
+async function imageAt(
+  { roots, keepFile }: Pick<DeviceSendDeps, "roots" | "keepFile">,
+  agent: AgentConfig,
+  path: string,
+  asDocument: boolean,
+): Promise<Content> {
   if (!isAbsolute(path)) throw refused("image_path", "must be an absolute path");
-  const file = await openWithin(roots, path).catch((error: unknown) => {
+  const file = await openWithin(roots(agent), path).catch((error: unknown) => {
     if (!(error instanceof PathError)) throw error;
     if (error.problem === "missing" || error.problem === "not-file") {
       throw refused("image_path", "there is no such file");
@@ -53,13 +65,8 @@ async function imageAt(roots: readonly string[], path: string, asDocument: boole
   try {
     const { mime } = await detectFile(file.handle);
     if (!mime.startsWith("image/")) throw refused("image_path", "is no image");
-    return {
-      kind: "file",
-      path: file.path,
-      mime,
-      name: basename(file.path),
-      ...(asDocument && { asDocument }),
-    };
+    const kept = await keepFile(agent.id, file, basename(file.path));
+    return { kind: "file", ...kept, mime, ...(asDocument && { asDocument }) };
   } finally {
     await file.handle.close();
   }
@@ -93,7 +100,7 @@ export function createDeviceSend(deps: DeviceSendDeps) {
     const text = body.text?.trim() ? body.text : undefined;
     const contents: Content[] = [];
     if (body.image_path) {
-      const image = await imageAt(deps.roots(agent), body.image_path, body.as_document === true);
+      const image = await imageAt(deps, agent, body.image_path, body.as_document === true);
       const caption = text !== undefined && text.length <= MAX_CAPTION_CHARS ? { caption: text } : {};
       contents.push({ ...image, ...caption } as Content);
     }

@@ -4,7 +4,6 @@ import { createLineSplitter } from "../../../lib/jsonl.ts";
 import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent } from "../protocol.ts";
 import { compact } from "./compact.ts";
 import { contextPercent, createConversation } from "./conversation.ts";
-import { readInstructions } from "./instructions.ts";
 import { createModels } from "./models.ts";
 import { createGatewayTools } from "./tools.ts";
 import { type Agent, runTurn } from "./turn.ts";
@@ -34,13 +33,10 @@ export function runAgent(input: Readable, output: Writable): void {
     const key = process.env[KEY_VARIABLE];
     delete process.env[KEY_VARIABLE];
     const models = await createModels({ ...message, apiKey: key });
-    const [instructions, servers] = await Promise.all([
-      readInstructions(process.cwd(), message.instructions),
-      connect(message, models.toolImages),
-    ]);
+    const servers = await connect(message, models.toolImages);
     agent = {
       models,
-      instructions,
+      instructions: message.instructions,
       tools: { ...servers, ...gatewayTools.create(message.tools) },
       conversation: createConversation(message.history, message.contextWindow),
       maxRetries: message.maxRetries,

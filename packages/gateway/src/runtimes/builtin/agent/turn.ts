@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { type ModelMessage, stepCountIs, streamText, type ToolSet, type UserContent } from "ai";
+import { readPinned } from "../../../lib/guarded/read.ts";
 import { toolText } from "../../tool-text.ts";
-import type { TurnInput, TurnOutcome } from "../../types.ts";
+import { MAX_FILE_BYTES, type TurnInput, type TurnOutcome } from "../../types.ts";
 import type { WireEvent } from "../protocol.ts";
 import { compact, needsCompaction } from "./compact.ts";
 import { type Conversation, contextPercent } from "./conversation.ts";
@@ -187,7 +187,7 @@ async function userMessage({ text, files }: TurnInput): Promise<ModelMessage | u
       files.map(async (file) => ({
         type: "file" as const,
         mediaType: file.mime,
-        data: await readFile(file.path),
+        data: await readPinned(file.path, MAX_FILE_BYTES),
       })),
     );
     return { role: "user", content: [...parts, { type: "text", text }] };
