@@ -56,6 +56,9 @@ import { createWebhooks } from "./webhooks/index.ts";
 /** Callers of running turns get what there is when these are interrupted, which takes 1.5 s at most. */
 const CLOSE_GRACE_MS = 2_500;
 
+/** How long after the start the log waits for what agent programs say of themselves. */
+const PROBE_WAIT_MS = 10_000;
+
 export interface AppDeps {
   store: ConfigStore;
   paths: Paths;
@@ -109,6 +112,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     dbUnits: () => db.units,
     connections: () => server.connections().open,
     channels: () => channels.reports(),
+    runtime: (id) => runtimes.status(requireAgent(id)),
   });
   const shares = createShares({
     db,
@@ -182,6 +186,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       channels: await channels.view(id),
       devicechat_accounts: accountsOf(requireAgent(id), (account) => findDevice(id, account)?.status()),
     }),
+    runtimeStatus: (entry) => runtimes.status(entry),
     checkToken,
   });
 
@@ -280,7 +285,12 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
         .reapLeftovers()
         .catch((error) => log.warn({ err: error }, "looking for left processes failed"));
       for (const entry of config().agents) {
-        void runtimes.describe(entry).then((text) => log.info({ agent: entry.id }, `runs on ${text}`));
+        void runtimes.describe(entry).then(async (text) => {
+          log.info({ agent: entry.id }, `runs on ${text}`);
+          const { problem, warnings } = await runtimes.status(entry, PROBE_WAIT_MS);
+          if (problem !== null) log.warn({ agent: entry.id }, problem);
+          for (const warning of warnings) log.warn({ agent: entry.id }, warning);
+        });
       }
       sessions.fillSpares();
       history.start();

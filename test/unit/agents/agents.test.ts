@@ -37,6 +37,7 @@ describe("agents", () => {
       description: "",
       model: null,
       runtime: { type: "builtin", provider: "openai-compatible", baseUrl: "https://api.example/v1" },
+      runtime_status: expect.objectContaining({ type: "builtin", problem: null }),
       allow_tools: true,
       orchestration_enabled: false,
       channels: {},

@@ -3,9 +3,18 @@ import { type AgentsDeps, createAgents } from "../../../packages/gateway/src/age
 import { tempHome } from "../../fixtures/temp-home.ts";
 
 /** What the rooms around the agents say when nothing is asked of them. */
-export const quietPorts: Pick<AgentsDeps, "channelsOf" | "checkToken"> = {
+export const quietPorts: Pick<AgentsDeps, "channelsOf" | "checkToken" | "runtimeStatus"> = {
   channelsOf: () => ({ channels: {}, devicechat_accounts: [] }),
   checkToken: async () => ({ ok: true }),
+  runtimeStatus: async ({ runtime }) => ({
+    type: runtime.type,
+    program: null,
+    version: null,
+    login: "unknown",
+    problem: null,
+    warnings: [],
+    lastError: null,
+  }),
 };
 
 /** The agents of a configuration, in a home of their own. */

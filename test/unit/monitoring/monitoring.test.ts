@@ -36,6 +36,15 @@ const make = (places: LivePlace[] = [], channels: ChannelReport[] = []) => {
     dbUnits: () => 7,
     connections: () => 3,
     channels: () => channels,
+    runtime: async (id) => ({
+      type: "starter",
+      program: null,
+      version: null,
+      login: "not-needed",
+      problem: id === "b" ? "It cannot start." : null,
+      warnings: [],
+      lastError: id === "b" ? { message: "It cannot start.", at: 7 } : null,
+    }),
   });
 };
 
@@ -59,6 +68,9 @@ describe("/status", () => {
         {
           id: "a",
           isRunning: true,
+          runtime: "starter",
+          problem: null,
+          lastError: null,
           sessions: [
             {
               chatId: "botchat-9",
@@ -83,7 +95,17 @@ describe("/status", () => {
           messagesSent: 1,
           channels: {},
         },
-        { id: "b", isRunning: true, sessions: [], messagesReceived: 0, messagesSent: 0, channels: {} },
+        {
+          id: "b",
+          isRunning: false,
+          runtime: "starter",
+          problem: "It cannot start.",
+          lastError: { message: "It cannot start.", at: 7 },
+          sessions: [],
+          messagesReceived: 0,
+          messagesSent: 0,
+          channels: {},
+        },
       ],
     });
   });

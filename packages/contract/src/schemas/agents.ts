@@ -25,6 +25,23 @@ export const runtimeConfig = lazy(() =>
     model: z.string().optional().describe("Model id for `builtin`."),
   }),
 );
+export const runtimeStatus = lazy(() =>
+  z.object({
+    type: z.string().describe("What runs the agent now; for `auto` what was chosen."),
+    program: z.string().nullable().describe("Name of the agent program, without its folder."),
+    version: z.string().nullable().describe("Version that the program reports."),
+    login: z
+      .enum(["ok", "missing", "unknown", "not-needed"])
+      .describe("Whether the program is logged in with its provider."),
+    problem: z.string().nullable().describe("Why the agent cannot start, and what to do; null when it can."),
+    warnings: z.array(z.string()).describe("What the owner should know although the agent runs."),
+    lastError: z
+      .object({ message: z.string(), at: z.number() })
+      .nullable()
+      .describe("The latest turn or start that failed; null once one succeeds."),
+  }),
+);
+export type RuntimeStatus = z.output<ReturnType<typeof runtimeStatus>>;
 export const agent = lazy(() =>
   z.object({
     id: z.string(),
@@ -32,6 +49,7 @@ export const agent = lazy(() =>
     description: z.string(),
     model: z.string().nullable(),
     runtime: z.looseObject({ type: z.string() }),
+    runtime_status: runtimeStatus(),
     allow_tools: z.union([z.boolean(), z.array(z.string())]),
     orchestration_enabled: z.boolean(),
     channels: z.record(z.string(), z.looseObject({ enabled: z.boolean(), connected: z.boolean() })),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { runtimeStatus } from "./agents.ts";
 import { chatId } from "./common.ts";
 
 export const createShares = lazy(() =>
@@ -42,7 +43,10 @@ export const status = lazy(() =>
     agents: z.array(
       z.object({
         id: z.string(),
-        isRunning: z.boolean(),
+        isRunning: z.boolean().describe("False for an agent that cannot start."),
+        runtime: z.string().describe("What runs the agent; for `auto` what was chosen."),
+        problem: z.string().nullable().describe("Why the agent cannot start."),
+        lastError: runtimeStatus().shape.lastError,
         sessions: z.array(liveSession()),
         messagesReceived: z.number(),
         messagesSent: z.number(),

@@ -25,6 +25,8 @@ export interface AgentsDeps {
   env: Env;
   /** What the channels say of an agent now. */
   channelsOf(agentId: string): ChannelView | Promise<ChannelView>;
+  /** How the agent's runtime fares. */
+  runtimeStatus(agent: AgentConfig): Promise<AgentRecord["runtime_status"]>;
   checkToken: CheckToken;
 }
 
@@ -65,13 +67,17 @@ function applyPatch(entry: Raw, patch: UpdateAgent): void {
   }
 }
 
-export function createAgents({ config, paths, env, channelsOf, checkToken }: AgentsDeps): Agents {
+export function createAgents(deps: AgentsDeps): Agents {
+  const { config, paths, env, checkToken } = deps;
   const find = (agentId: string): AgentConfig => {
     const found = config.current.agents.find(({ id }) => id === agentId);
     if (!found) throw new GatewayError("AGENT_NOT_FOUND");
     return found;
   };
-  const show = async (agent: AgentConfig) => agentRecord(agent, await channelsOf(agent.id));
+  const show = async (agent: AgentConfig) => {
+    const [channels, status] = await Promise.all([deps.channelsOf(agent.id), deps.runtimeStatus(agent)]);
+    return agentRecord(agent, channels, status);
+  };
 
   /** Keeps a key out of the configuration: its value goes to the agent's own file, named by the result. */
   async function storeApiKey(agentId: string, apiKey: string): Promise<string> {

@@ -16,7 +16,11 @@ function publicAddress(address: string): string | undefined {
 }
 
 /** Builds the record. Commands, arguments, keys and variables stay out of it: each can hold a secret. */
-export function agentRecord(config: AgentConfig, channels: ChannelView): AgentRecord {
+export function agentRecord(
+  config: AgentConfig,
+  channels: ChannelView,
+  runtimeStatus: AgentRecord["runtime_status"],
+): AgentRecord {
   const { type, provider, model, baseUrl } = config.runtime;
   const address = baseUrl === undefined ? undefined : publicAddress(baseUrl);
   return {
@@ -30,6 +34,7 @@ export function agentRecord(config: AgentConfig, channels: ChannelView): AgentRe
       ...(model !== undefined && { model }),
       ...(address !== undefined && { baseUrl: address }),
     },
+    runtime_status: runtimeStatus,
     allow_tools: config.allowTools,
     orchestration_enabled: config.orchestration.enabled,
     channels: channels.channels,

@@ -1,3 +1,4 @@
+import type { RuntimeStatus } from "@agent-gateway/contract";
 import type { ConfigStore } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type ChannelReport, createChannelMetrics } from "./channels.ts";
@@ -31,6 +32,8 @@ export interface MonitoringDeps {
   connections(): number;
   /** Every connection of an enabled channel. */
   channels(): readonly ChannelReport[] | Promise<readonly ChannelReport[]>;
+  /** How an agent's runtime fares. */
+  runtime(agentId: string): Promise<RuntimeStatus>;
 }
 
 /** Seconds. */
@@ -145,7 +148,10 @@ export function createMonitoring(deps: MonitoringDeps) {
 
     /** Body of `/status`. Messages are counted since the start. */
     async status() {
-      const channelsOf = await channels.byAgent();
+      const [channelsOf, runtimes] = await Promise.all([
+        channels.byAgent(),
+        Promise.all(config.current.agents.map(({ id }) => deps.runtime(id))),
+      ]);
       const live = Map.groupBy(
         [...places()].filter(({ chatId }) => chatId !== ""),
         ({ agentId }) => agentId,
@@ -155,10 +161,13 @@ export function createMonitoring(deps: MonitoringDeps) {
         version,
         startedAt,
         uptime: clock.now() - startedAt,
-        agents: config.current.agents.map(({ id }) => ({
+        agents: config.current.agents.map(({ id }, index) => ({
           id,
-          // An agent that is loaded takes messages; its processes start when they are needed.
-          isRunning: true,
+          // An agent that can start takes messages; its processes start when they are needed.
+          isRunning: runtimes[index]!.problem === null,
+          runtime: runtimes[index]!.type,
+          problem: runtimes[index]!.problem,
+          lastError: runtimes[index]!.lastError,
           sessions: (live.get(id) ?? []).map(describe),
           messagesReceived: received.value(id),
           messagesSent: sent.value(id),

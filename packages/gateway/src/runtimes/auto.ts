@@ -1,11 +1,16 @@
 import * as z from "zod";
 import type { Logger } from "../lib/logger.ts";
 import { resolveProgram } from "../lib/process.ts";
+import type { readLogin } from "./agent-cli/login.ts";
+import { programName } from "./program-name.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `auto` chose. `reason` completes "the agent uses …: "; `tried` lists what was looked at, in order. */
-export type Detection = { reason: string; tried: readonly string[] } & (
+/**
+ * What `auto` chose. `reason` completes "the agent uses …: "; `tried` lists what was looked at, in order; `passedOver`
+ * is a sentence for the owner about a program that is there but cannot be used.
+ */
+export type Detection = { reason: string; tried: readonly string[]; passedOver?: string } & (
   | { type: "agent-cli"; command: readonly string[] }
   | {
       type: "builtin";
@@ -20,6 +25,8 @@ export interface DetectOptions {
   env: Environment;
   /** Finds a program as a shell would; null when there is none. */
   which?: (program: string, env: Environment) => Promise<string | null>;
+  /** Whether a program is logged in. */
+  login?: typeof readLogin;
   fetch?: typeof fetch;
   /** Ports that local model servers use, the first that answers winning. */
   loopbackPorts?: readonly number[];
@@ -40,13 +47,26 @@ const PROBE_MS = 300;
 export async function detectRuntime(options: DetectOptions): Promise<Detection> {
   const { env, log, which = findProgram } = options;
   const tried: string[] = [];
-  const chosen = (detection: Detection): Detection => {
+  let passedOver: string | undefined;
+  const chosen = (found: Detection): Detection => {
+    const detection = passedOver === undefined ? found : { ...found, passedOver };
+    if (passedOver !== undefined) log.warn({}, passedOver);
     log.info({ runtime: detection.type, reason: detection.reason, tried }, "runtime chosen automatically");
     return detection;
   };
 
   const cli = await findAgentCli(env, which, tried);
-  if (cli) return chosen({ type: "agent-cli", command: [cli.program], reason: cli.reason, tried });
+  if (cli) {
+    const ask = options.login ?? (await import("./agent-cli/login.ts")).readLogin;
+    const login = await ask([cli.program], process.cwd(), env);
+    if (login !== "missing")
+      return chosen({ type: "agent-cli", command: [cli.program], reason: cli.reason, tried });
+    const name = programName([cli.program]);
+    tried.push(`${name}: not logged in`);
+    passedOver =
+      `\`${name}\` is installed but not logged in, so it is not used: ` +
+      "log in with it as the user that runs the gateway, or set ANTHROPIC_API_KEY.";
+  }
 
   for (const [name, provider] of [
     ["ANTHROPIC_API_KEY", "anthropic"],

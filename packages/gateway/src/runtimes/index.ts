@@ -1,9 +1,12 @@
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Reaper } from "../lib/reaper.ts";
 import { type Detection, type DetectOptions, detectRuntime, findAgentCli } from "./auto.ts";
 import { createStarterRuntime } from "./starter/index.ts";
+import { noFacts, type Outcomes, observed, type RuntimeStatus, statusOf } from "./status.ts";
 import type { Runtime } from "./types.ts";
+
+export type { RuntimeStatus } from "./status.ts";
 
 /** The part of an agent's configuration that decides how it runs. */
 export interface RuntimeAgent {
@@ -16,6 +19,10 @@ export interface RuntimeAgent {
     [key: string]: unknown;
   };
   env: Readonly<Record<string, string>>;
+  /** Folder that its program runs in. */
+  workspace?: string | undefined;
+  /** Tools of the agent program: all when unset. */
+  allowTools?: boolean | readonly string[] | undefined;
 }
 
 export interface RuntimeFactoryDeps {
@@ -29,7 +36,7 @@ export interface RuntimeFactoryDeps {
   /** The port that the gateway listens on, once it does. */
   ownPort?: () => number | undefined;
   /** For tests: how `auto` looks around. */
-  detect?: Pick<DetectOptions, "which" | "fetch" | "loopbackPorts">;
+  detect?: Pick<DetectOptions, "which" | "fetch" | "login" | "loopbackPorts">;
 }
 
 export interface RuntimeFactory {
@@ -40,6 +47,8 @@ export interface RuntimeFactory {
   forAgent(agent: RuntimeAgent): Promise<Runtime>;
   /** What the agent runs on and why, such as `starter: no agent CLI, key or local model was found`. Never rejects. */
   describe(agent: RuntimeAgent): Promise<string>;
+  /** How the agent's runtime fares; what takes longer than `waitMs` (500) to find out is left as unknown. Never rejects. */
+  status(agent: RuntimeAgent, waitMs?: number): Promise<RuntimeStatus>;
   /** Has `auto` look around again at the next need: for a reload of the configuration. */
   refresh(): void;
   close(): Promise<void>;
@@ -48,14 +57,24 @@ export interface RuntimeFactory {
 interface Choice {
   runtime: Runtime;
   reason: string;
+  passedOver?: string | undefined;
 }
+
+/** How long `auto` keeps to its choice while a program that it would take first is not logged in. */
+const PASSED_OVER_MS = 30_000;
+const STATUS_WAIT_MS = 500;
 
 const NO_AGENT_CLI =
   "The agent CLI was not found: set the agent's runtime.command or AGENT_CLI_BIN, or put `claude` on PATH.";
 
+const NO_OUTCOMES: Outcomes = { startProblem: null, lastError: null };
+const sentenceOf = (error: unknown) =>
+  error instanceof Error ? error.message : "The runtime could not be set up.";
+
 /** Makes runtimes for agents. What an agent does not use is not loaded. */
 export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
-  const chosen = new Map<string, { key: string; choice: Promise<Choice> }>();
+  const { clock } = deps;
+  const chosen = new Map<string, { key: string; choice: Promise<Choice>; outcomes: Outcomes }>();
   const detections = new Map<string, Promise<Detection>>();
   const made = new Set<Runtime>();
   const stop = new AbortController();
@@ -72,6 +91,11 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
         log: deps.log,
       });
       detections.set(key, detection);
+      const mine = detection;
+      void mine.then(({ passedOver }) => {
+        if (passedOver === undefined) return;
+        clock.after(PASSED_OVER_MS, () => detections.get(key) === mine && detections.delete(key));
+      });
     }
     return detection;
   };
@@ -79,6 +103,8 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
   const childOptions = (agent: RuntimeAgent, command: readonly string[]) => ({
     command,
     args: agent.runtime.args ?? [],
+    env: agent.env,
+    cwd: agent.workspace,
     hostEnv: deps.env,
     reaper: deps.reaper,
   });
@@ -101,10 +127,10 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     switch (section.type) {
       case "auto": {
         const found = await detect(agent.env);
-        const { reason } = found;
-        if (found.type === "agent-cli") return { runtime: await agentCli(agent, found.command), reason };
-        if (found.type === "starter") return { runtime: createStarterRuntime(deps), reason };
-        return { runtime: await builtin(agent, { ...section, ...found.runtime }), reason };
+        const about = { reason: found.reason, passedOver: found.passedOver };
+        if (found.type === "agent-cli") return { runtime: await agentCli(agent, found.command), ...about };
+        if (found.type === "starter") return { runtime: createStarterRuntime(deps), ...about };
+        return { runtime: await builtin(agent, { ...section, ...found.runtime }), ...about };
       }
       case "starter":
         return { runtime: createStarterRuntime(deps), reason: "configured" };
@@ -117,7 +143,8 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
       case "acp": {
         const command = section.command ?? (await defaultCommand(agent));
         const { createAcpRuntime } = await import("./acp/index.ts");
-        return { runtime: createAcpRuntime(childOptions(agent, command)), reason: "configured" };
+        const options = { ...childOptions(agent, command), allowTools: agent.allowTools };
+        return { runtime: createAcpRuntime(options), reason: "configured" };
       }
     }
   }
@@ -131,23 +158,41 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
   /** The key tells configurations apart; for `auto` also what was found, so that nothing changes without need. */
   async function keyOf(agent: RuntimeAgent): Promise<string> {
     const found = agent.runtime.type === "auto" ? await detect(agent.env) : undefined;
-    return JSON.stringify([agent.runtime, agent.env, found && { ...found, tried: undefined }]);
+    return JSON.stringify([
+      agent.runtime,
+      agent.env,
+      agent.allowTools,
+      found && { ...found, tried: undefined },
+    ]);
   }
 
   async function choiceFor(agent: RuntimeAgent): Promise<Choice> {
     const key = await keyOf(agent);
     const known = chosen.get(agent.id);
     if (known?.key === key) return known.choice;
+    const outcomes: Outcomes = { startProblem: null, lastError: null };
     const choice = choose(agent).then((result) => {
-      made.add(result.runtime);
-      return result;
+      const runtime = observed(result.runtime, outcomes, clock);
+      made.add(runtime);
+      return { ...result, runtime };
     });
-    chosen.set(agent.id, { key, choice });
+    chosen.set(agent.id, { key, choice, outcomes });
     // A program that was missing may be there the next time.
     choice.catch(() => {
       if (chosen.get(agent.id)?.choice === choice) chosen.delete(agent.id);
     });
     return choice;
+  }
+
+  async function statusNow(agent: RuntimeAgent): Promise<RuntimeStatus> {
+    try {
+      const { runtime, passedOver } = await choiceFor(agent);
+      const facts = await runtime.inspect();
+      const outcomes = chosen.get(agent.id)?.outcomes ?? NO_OUTCOMES;
+      return statusOf(runtime.type, facts, outcomes, passedOver === undefined ? [] : [passedOver]);
+    } catch (error) {
+      return statusOf(agent.runtime.type, noFacts("unknown", sentenceOf(error)), NO_OUTCOMES);
+    }
   }
 
   return {
@@ -157,8 +202,15 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
         const { runtime, reason } = await choiceFor(agent);
         return `${runtime.type}: ${reason}`;
       } catch (error) {
-        return error instanceof Error ? error.message : "The runtime could not be set up.";
+        return sentenceOf(error);
       }
+    },
+    async status(agent, waitMs = STATUS_WAIT_MS) {
+      const wait = new AbortController();
+      const late = sleep(clock, waitMs, wait.signal).then(() => undefined);
+      const status = await Promise.race([statusNow(agent), late]);
+      wait.abort();
+      return status ?? statusOf(agent.runtime.type, noFacts("unknown"), NO_OUTCOMES);
     },
     refresh: () => detections.clear(),
     async close() {

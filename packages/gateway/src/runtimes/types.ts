@@ -124,11 +124,28 @@ export interface RuntimeSession {
   readonly closed: Promise<void>;
 }
 
+/** Whether an agent program is logged in with its provider. */
+export type LoginState = "ok" | "missing" | "unknown" | "not-needed";
+
+/** What a runtime knows of its program without starting a session. */
+export interface RuntimeFacts {
+  /** Name of the program, without its folder. */
+  program: string | null;
+  version: string | null;
+  login: LoginState;
+  /** One sentence for the user: why no session can start. */
+  problem: string | null;
+  /** What the owner should know although sessions start. */
+  warnings: readonly string[];
+}
+
 /** A way to run agents. One instance serves one agent's configuration. */
 export interface Runtime {
   readonly type: "agent-cli" | "acp" | "builtin" | "starter";
   /** Starts a session. Rejects with one sentence for the user (an `Error`, no path or secret in its message). */
   open(options: OpenOptions): Promise<RuntimeSession>;
+  /** What is known of the program; may run it, so nothing that somebody waits for should. Never rejects. */
+  inspect(): Promise<RuntimeFacts>;
   /** Frees what is shared between sessions. */
   close?(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { isDatabaseInUse } from "../database-lock.ts";
 import { UsageError } from "../errors.ts";
 import { GLOBAL_FLAGS, isOn, parseFlags } from "../flags.ts";
 import { print, printable, printJson } from "../output.ts";
+import { checkAgents } from "./agents.ts";
 import { checkDatabase } from "./database.ts";
 import { checkConfiguration, checkHome } from "./home.ts";
 import { checkAgentCli, checkDisk, checkNode, checkPort, isGateway } from "./machine.ts";
@@ -40,6 +41,7 @@ async function examine(): Promise<Check[]> {
     checkConfiguration(patient),
     checkPort(patient),
     checkAgentCli(patient),
+    checkAgents(patient),
     checkDisk(patient),
     checkDatabase(patient),
   ]);

@@ -1,11 +1,48 @@
-import { isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
 import { safeSentence } from "../agent-cli/safe-sentence.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
 
 /** The protocol's code for an agent that wants to be signed in. */
-const AUTHENTICATION_REQUIRED = -32000;
+export const AUTHENTICATION_REQUIRED = -32000;
 /** Names of JSON-RPC codes that SDKs put in front of, or instead of, what happened. */
 const CODE_NAME = /^(?:Internal error|Invalid params|Invalid request|Resource not found)(?::\s*|$)/i;
+
+const NOT_SIGNED_IN = "The agent is not signed in: it needs a login or a key.";
+
+/** The agent wants to be signed in, which the gateway cannot do for it. */
+export class NotSignedIn extends Error {}
+
+/** What agents write to stderr when they have no login. */
+const LOGIN_HINT =
+  /not (?:signed|logged) in|sign in|log ?in\b|authenticat|api[ _-]?key|unauthorized|credential/i;
+/** An escape sequence of a terminal. */
+const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, "g");
+
+/** The line of stderr that says what is missing for a login. */
+function loginHint(stderr: string): string | null {
+  const lines = stderr.slice(-8192).replaceAll(ESCAPES, "").split("\n");
+  return lines.map((line) => line.trim()).findLast((line) => LOGIN_HINT.test(line)) ?? null;
+}
+
+/** A start that failed, with what the agent said about a login on its stderr. */
+export function startFailure(error: unknown, stderr: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const hint = loginHint(stderr);
+  const said = hint === null ? "" : safeSentence(hint, "");
+  if (said === "" || error.message.includes(said)) return error;
+  return new Error(`${error.message.replace(/[.:]\s*$/, "")}: ${said}`, { cause: error });
+}
+
+/** One sentence about an agent that wants to be signed in: what it offers for that, in its own words. */
+export function notSignedIn(methods: readonly Fields[]): NotSignedIn {
+  const offers = methods
+    .slice(0, 4)
+    .map((method) => safeSentence(textOrNull(method.description) ?? textOrNull(method.name) ?? "", ""))
+    .filter((offer) => offer !== "");
+  if (offers.length === 0) return new NotSignedIn(NOT_SIGNED_IN);
+  const how = offers.join("; or: ").replace(/\.$/, "");
+  return new NotSignedIn(`The agent is not signed in. As the user that runs the gateway: ${how}.`);
+}
 
 export const PROCESS_ENDED = "The agent process ended unexpectedly.";
 
@@ -17,9 +54,9 @@ export function describeFailure(answer: Exclude<RpcAnswer, { type: "result" }>, 
     case "timeout":
       return `The agent did not answer within ${Math.round(waitedMs / 1000)} seconds.`;
     case "error": {
-      if (answer.code === AUTHENTICATION_REQUIRED)
-        return "The agent is not signed in: it needs a login or a key.";
-      const said = answer.message.replace(CODE_NAME, "") || detailsOf(answer.data);
+      if (answer.code === AUTHENTICATION_REQUIRED) return NOT_SIGNED_IN;
+      const message = answer.message.replace(CODE_NAME, "");
+      const said = message || detailsOf(answer.data);
       return safeSentence(said, "The agent reported an error.");
     }
   }

@@ -1,7 +1,7 @@
 import type { Logger } from "../../lib/logger.ts";
 import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
 import type { OpenOptions } from "../types.ts";
-import { describeFailure } from "./failure.ts";
+import { AUTHENTICATION_REQUIRED, describeFailure, notSignedIn } from "./failure.ts";
 import type { RpcAnswer, RpcPeer } from "./json-rpc.ts";
 
 const PROTOCOL_VERSION = 1;
@@ -11,8 +11,13 @@ const SESSION_MS = 60_000;
 
 /** What the agent can do, from its answer to `initialize`. */
 export interface AgentTraits {
+  /** As it introduces itself; null when it does not. */
+  name: string | null;
+  version: string | null;
   images: boolean;
   loadSession: boolean;
+  /** Ways to sign in that the agent offers. */
+  authMethods: readonly Fields[];
   /** Takes up a session without repeating it. */
   resumeSession: boolean;
 }
@@ -43,7 +48,10 @@ export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits
   log.info({ agentName: info.name, version: info.version }, "agent program is ready");
   const can = section(result, "agentCapabilities");
   return {
+    name: textOrNull(info.name),
+    version: textOrNull(info.version),
     images: section(can, "promptCapabilities").image === true,
+    authMethods: Array.isArray(result.authMethods) ? result.authMethods.filter(isFields) : [],
     loadSession: can.loadSession === true,
     resumeSession: isFields(section(can, "sessionCapabilities").resume),
   };
@@ -56,26 +64,47 @@ export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits
 export async function openSession(
   rpc: RpcPeer,
   traits: AgentTraits,
-  { cwd, resume, log }: Pick<OpenOptions, "cwd" | "resume" | "log">,
+  options: Pick<OpenOptions, "cwd" | "resume" | "log">,
   mcpServers: readonly Fields[],
+  meta?: Fields,
 ): Promise<AgentSession> {
+  const { cwd, resume, log } = options;
+  const about = { cwd, mcpServers, ...(meta && { _meta: meta }) };
   const method = traits.loadSession ? "session/load" : traits.resumeSession ? "session/resume" : null;
   if (resume !== undefined && method !== null) {
-    const answer = await rpc.request(
-      method,
-      { sessionId: resume, cwd, mcpServers },
-      { timeoutMs: SESSION_MS },
-    );
+    const answer = await rpc.request(method, { sessionId: resume, ...about }, { timeoutMs: SESSION_MS });
     if (answer.type !== "error") {
       return { id: resume, resumed: true, result: resultOf(answer, SESSION_MS) };
     }
     log.info({ code: answer.code }, "the conversation could not be taken up; starting a new one");
   }
-  const answer = await rpc.request("session/new", { cwd, mcpServers }, { timeoutMs: SESSION_MS });
+  const create = () => rpc.request("session/new", about, { timeoutMs: SESSION_MS });
+  let answer = await create();
+  if (wantsLogin(answer)) {
+    if (await signIn(rpc, traits, log)) answer = await create();
+    if (wantsLogin(answer)) throw notSignedIn(traits.authMethods);
+  }
   const result = resultOf(answer, SESSION_MS);
   const id = textOrNull(result.sessionId);
   if (id === null) throw new Error("The agent opened no session.");
   return { id, resumed: false, result };
+}
+
+const wantsLogin = (answer: RpcAnswer) => answer.type === "error" && answer.code === AUTHENTICATION_REQUIRED;
+
+/** Ways to sign in that only read a key from the agent's environment; any other waits for a person. */
+const BY_KEY = /api[-_ ]?key|^(?:openai|anthropic|gemini|vertex-ai)$/i;
+const SIGN_IN_MS = 10_000;
+
+/** Signs in by a key that the agent's environment has; false where no such way is offered, or it leads nowhere. */
+async function signIn(rpc: RpcPeer, { authMethods }: AgentTraits, log: Logger): Promise<boolean> {
+  const method = authMethods.find(
+    ({ id, type }) => typeof id === "string" && type !== "terminal" && BY_KEY.test(id),
+  );
+  if (!method) return false;
+  const answer = await rpc.request("authenticate", { methodId: method.id }, { timeoutMs: SIGN_IN_MS });
+  log.info({ method: method.id, outcome: answer.type }, "asked the agent to sign in");
+  return answer.type === "result";
 }
 
 function resultOf(answer: RpcAnswer, waitedMs: number): Fields {

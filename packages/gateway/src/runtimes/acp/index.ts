@@ -1,5 +1,6 @@
 import type { Reaper } from "../../lib/reaper.ts";
 import type { Runtime } from "../types.ts";
+import { inspectAcp, type Seen } from "./inspect.ts";
 import { openAcpSession } from "./session.ts";
 
 export interface AcpOptions {
@@ -10,6 +11,12 @@ export interface AcpOptions {
   /** The gateway's environment; an allow-list of it goes to the program. */
   hostEnv: Readonly<Record<string, string | undefined>>;
   reaper?: Reaper | undefined;
+  /** The agent's configured `env`. */
+  env?: Readonly<Record<string, string>> | undefined;
+  /** Folder that the command starts in. */
+  cwd?: string | undefined;
+  /** Tools of the agent program: all when unset. */
+  allowTools?: boolean | readonly string[] | undefined;
 }
 
 /**
@@ -21,5 +28,10 @@ export interface AcpOptions {
  * const session = await runtime.open(options);
  */
 export function createAcpRuntime(options: AcpOptions): Runtime {
-  return { type: "acp", open: (session) => openAcpSession(options, session) };
+  const seen: Seen = { agentName: null, version: null, login: "unknown" };
+  return {
+    type: "acp",
+    inspect: () => inspectAcp(options, seen),
+    open: (session) => openAcpSession(options, session, seen),
+  };
 }

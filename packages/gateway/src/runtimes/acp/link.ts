@@ -5,6 +5,7 @@ import { createUnreadLimit } from "../../lib/unread.ts";
 import type { OpenOptions } from "../types.ts";
 import type { AcpOptions } from "./index.ts";
 import { createRpcPeer, type RpcOptions, type RpcPeer } from "./json-rpc.ts";
+import type { Limits } from "./programs.ts";
 
 /** An agent's process and the connection over its pipes. */
 export interface Link {
@@ -20,6 +21,7 @@ export async function openLink(
   { command, args, hostEnv, reaper }: AcpOptions,
   { cwd, env, log, clock }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock">,
   handlers: Pick<RpcOptions, "onRequest" | "onNotification"> & { onStderr(text: string): void },
+  limits: Limits = {},
 ): Promise<Link> {
   const rpc = createRpcPeer({ ...handlers, clock, write: (line) => agent && unread(agent.write(line)) });
   const lines = createLineSplitter(rpc.receive, {
@@ -32,9 +34,9 @@ export async function openLink(
   const families = ["anthropic", "openai", "google"] as const;
   let agent: ManagedProcess | undefined;
   agent = await spawnProcess({
-    command: [...command, ...args],
+    command: [...withoutFlags([...command, ...args], limits.without ?? []), ...(limits.args ?? [])],
     cwd,
-    env: childEnvironment(hostEnv, env, { families }),
+    env: childEnvironment(hostEnv, { ...env, ...limits.env }, { families }),
     log,
     clock,
     reaper,
@@ -47,4 +49,18 @@ export async function openLink(
     rpc.end();
   });
   return { process: agent, rpc };
+}
+
+/** Flags that stand alone; any other takes its value with it. */
+const SWITCHES = new Set(["--yolo", "-y"]);
+
+function withoutFlags(words: readonly string[], flags: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
+    const [flag] = word.split("=", 1);
+    if (!flags.includes(flag!)) kept.push(word);
+    else if (word === flag && !SWITCHES.has(flag) && !words[at + 1]?.startsWith("-")) at++;
+  }
+  return kept;
 }

@@ -27,7 +27,7 @@ export function answerPermission(
   const call = isFields(params.toolCall) ? params.toolCall : {};
   const name = toolName(call) ?? known(textOrNull(call.toolCallId) ?? "") ?? textOrNull(call.kind);
   const options = Array.isArray(params.options) ? params.options.filter(isFields) : [];
-  const wanted = isAllowed(name, rules) ? ALLOW : REJECT;
+  const wanted = mayUse(name, rules) ? ALLOW : REJECT;
   const option = wanted.map((kind) => options.find((one) => one.kind === kind)).find((one) => one);
   return {
     outcome:
@@ -39,18 +39,23 @@ export function answerPermission(
 
 /** The tool's programmatic name; agents older than the field put it into their own `_meta`. */
 export function toolName(call: Fields): string | null {
-  const meta = isFields(call._meta) && isFields(call._meta.claudeCode) ? call._meta.claudeCode : {};
-  return textOrNull(call.name) ?? textOrNull(meta.toolName);
+  const meta = isFields(call._meta) ? call._meta : {};
+  const claude = isFields(meta.claudeCode) ? meta.claudeCode : {};
+  return textOrNull(call.name) ?? textOrNull(claude.toolName) ?? textOrNull(meta.toolName);
 }
 
-function isAllowed(name: string | null, { allowTools, ownTools }: PermissionRules): boolean {
+/** Whether a tool of this name may be used; one without a name only where all may. */
+export function mayUse(name: string | null, { allowTools, ownTools }: PermissionRules): boolean {
   if (allowTools === true) return true;
   if (name === null) return false;
   return isOwn(name, ownTools) || (Array.isArray(allowTools) && allowTools.includes(name));
 }
 
-/** Agents join a server's name and its tool's in ways of their own: `mcp__gateway__x`, `gateway_x`, `gateway/x`. */
+/**
+ * Agents join a server's name and its tool's in ways of their own: `mcp__gateway__x`, `mcp_gateway_x`, `gateway_x`,
+ * `mcp.gateway.x`, `gateway/x`.
+ */
 function isOwn(name: string, ownTools: readonly string[]): boolean {
-  const [, tool] = new RegExp(`^(?:mcp__)?${GATEWAY_SERVER}(?:__|[_./:-])(.+)$`).exec(name) ?? [];
+  const [, tool] = new RegExp(`^(?:mcp(?:__?|[./]))?${GATEWAY_SERVER}(?:__|[_./:-])(.+)$`).exec(name) ?? [];
   return tool !== undefined && ownTools.includes(tool);
 }

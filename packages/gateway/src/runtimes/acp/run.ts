@@ -1,9 +1,13 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
 import type { Fields } from "../agent-cli/protocol.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import { describeFailure } from "./failure.ts";
+import { createToolGuard } from "./guard.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
 import type { Link } from "./link.ts";
+import type { PermissionRules } from "./permission.ts";
+import type { KnownProgram } from "./programs.ts";
 import { createTurnReader, type TurnReader } from "./turn-reader.ts";
 
 /** After a cancellation the agents that were tried answer within 0.2 s; together the steps stay within 5 s. */
@@ -20,6 +24,8 @@ export interface Run {
   prompt(blocks: Promise<readonly Fields[]>): Promise<TurnOutcome>;
   /** Asks the agent to stop, and ends its process when it does not. */
   interrupt(): Promise<void>;
+  /** The agent asked for permission for this tool call. */
+  asked(callId: string): void;
 }
 
 export interface RunOptions {
@@ -27,11 +33,22 @@ export interface RunOptions {
   sessionId: string;
   emit(event: RuntimeEvent): void;
   clock: Clock;
+  log: Logger;
+  rules: PermissionRules;
+  program: KnownProgram | undefined;
 }
 
-export function createRun({ link, sessionId, emit, clock }: RunOptions): Run {
+const UNASKED = "The agent used a tool that it is not allowed to use, so the turn was ended.";
+
+export function createRun({ link, sessionId, emit, clock, log, rules, program }: RunOptions): Run {
   const { rpc, process } = link;
-  const reader = createTurnReader(emit, clock);
+  let refused: string | undefined;
+  const guard = createToolGuard(rules, clock, (tool) => {
+    log.warn({ tool }, "the agent used a tool that is not allowed, without asking; its turn is ended");
+    refused = UNASKED;
+    void interrupt();
+  });
+  const reader = createTurnReader(emit, clock, { nameCall: program?.toolName, onCall: guard.saw });
   const stop = Promise.withResolvers<"interrupted">();
   const over = Promise.withResolvers<"over">();
   let interrupted = false;
@@ -49,7 +66,22 @@ export function createRun({ link, sessionId, emit, clock }: RunOptions): Run {
     const answer = await rpc.request("session/prompt", { sessionId, prompt });
     reader.end();
     heard = answer.type === "result" && answer.value.stopReason !== "refusal";
+    if (refused !== undefined) return { status: "failed", text: reader.text, error: refused };
     return outcomeOf(answer, reader.text, interrupted);
+  }
+
+  async function interrupt(): Promise<void> {
+    if (interrupted) return void (await over.promise);
+    interrupted = true;
+    stop.resolve("interrupted");
+    if (sent) {
+      rpc.notify("session/cancel", { sessionId });
+      if (await overWithin(CANCEL_MS)) return;
+      process.kill("SIGTERM");
+      if (await overWithin(TERMINATE_MS)) return;
+      process.kill("SIGKILL");
+    }
+    await over.promise;
   }
 
   return {
@@ -64,22 +96,12 @@ export function createRun({ link, sessionId, emit, clock }: RunOptions): Run {
       try {
         return await send(blocks);
       } finally {
+        guard.end();
         over.resolve("over");
       }
     },
-    async interrupt() {
-      if (interrupted) return void (await over.promise);
-      interrupted = true;
-      stop.resolve("interrupted");
-      if (sent) {
-        rpc.notify("session/cancel", { sessionId });
-        if (await overWithin(CANCEL_MS)) return;
-        process.kill("SIGTERM");
-        if (await overWithin(TERMINATE_MS)) return;
-        process.kill("SIGKILL");
-      }
-      await over.promise;
-    },
+    interrupt,
+    asked: guard.asked,
   };
 }
 

@@ -3,9 +3,10 @@ import { type Fields, isFields } from "../agent-cli/protocol.ts";
 import type { OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
 import { factsFromResult, factsFromUpdate, modelOf, NO_FACTS, withModel } from "./facts.ts";
 import { PROCESS_ENDED } from "./failure.ts";
-import { type AgentSession, type AgentTraits, initialize, openSession } from "./handshake.ts";
+import type { AgentSession } from "./handshake.ts";
 import type { AcpOptions } from "./index.ts";
-import { type Link, openLink } from "./link.ts";
+import type { Seen } from "./inspect.ts";
+import { openAgent } from "./open.ts";
 import { answerPermission } from "./permission.ts";
 import { prefaceOf, promptBlocks, textBlock } from "./prompt.ts";
 import { createRun, type Run } from "./run.ts";
@@ -19,7 +20,11 @@ const SUMMARY_MIN_CHARS = 200;
 const CANCELLED = "Opening the session was cancelled.";
 
 /** Starts an agent for one session and speaks the Agent Client Protocol with it. */
-export async function openAcpSession(runtime: AcpOptions, options: OpenOptions): Promise<RuntimeSession> {
+export async function openAcpSession(
+  runtime: AcpOptions,
+  options: OpenOptions,
+  seen: Seen,
+): Promise<RuntimeSession> {
   const { log, clock, signal } = options;
   if (signal.aborted) throw new Error(CANCELLED);
   await using undo = new AsyncDisposableStack();
@@ -42,31 +47,27 @@ export async function openAcpSession(runtime: AcpOptions, options: OpenOptions):
     if (method !== "session/request_permission") return undefined;
     if (isFields(params.toolCall)) current?.reader.asked(params.toolCall);
     const known = (id: string) => current?.reader.toolName(id);
+    if (isFields(params.toolCall) && typeof params.toolCall.toolCallId === "string") {
+      current?.asked(params.toolCall.toolCallId);
+    }
     return answerPermission(params, rules, known, current?.interrupted ?? true);
   };
 
   const bridge = options.tools.length > 0 ? await openToolBridge(options) : null;
   if (bridge) undo.defer(bridge.close);
-  const link: Link = await openLink(runtime, options, {
-    onRequest,
-    onNotification,
-    onStderr: (text) => current?.reader.overhear(text),
+  const mcpServers = bridge ? [bridge.server] : [];
+  const onStderr = (text: string) => current?.reader.overhear(text);
+  const handlers = { onRequest, onNotification, onStderr, mcpServers };
+  const agent = await openAgent(runtime, options, seen, handlers).catch((error: unknown) => {
+    throw signal.aborted ? new Error(CANCELLED) : error;
   });
+  const { link, traits, program } = agent;
+  session = agent.session;
   undo.defer(() => link.process.close());
   const onAbort = () => link.process.kill("SIGKILL");
   signal.addEventListener("abort", onAbort);
   undo.defer(() => signal.removeEventListener("abort", onAbort));
-
-  let traits: AgentTraits;
-  try {
-    if (signal.aborted) onAbort();
-    traits = await initialize(link.rpc, log);
-    session = await openSession(link.rpc, traits, options, bridge ? [bridge.server] : []);
-  } catch (error) {
-    const stderr = link.process.stderrTail();
-    log.warn({ err: error, stderr }, "the agent could not be started");
-    throw signal.aborted ? new Error(CANCELLED) : error;
-  }
+  if (signal.aborted) throw new Error(CANCELLED);
   const { id: sessionId, resumed, result } = session;
   facts = factsFromResult(facts, result);
   log.info({ pid: link.process.pid, resumed }, "agent process started");
@@ -103,7 +104,7 @@ export async function openAcpSession(runtime: AcpOptions, options: OpenOptions):
     blocks: () => Promise<Fields[]>,
     emit: (event: RuntimeEvent) => void,
   ): Promise<{ run: Run; outcome: TurnOutcome }> {
-    const run = createRun({ link, sessionId, emit, clock });
+    const run = createRun({ link, sessionId, emit, clock, log, rules, program });
     current = run;
     const outcome = await run.prompt(blocks());
     current = undefined;
@@ -125,6 +126,7 @@ export async function openAcpSession(runtime: AcpOptions, options: OpenOptions):
     async turn(input, emit) {
       if (dead) return { status: "failed", text: "", error: PROCESS_ENDED, unread: true };
       const { run, outcome } = await follow(() => promptBlocks(input, preface, traits), emit);
+      if (outcome.status === "done") seen.login = "ok";
       if (run.heard) {
         preface = [];
         lacksHistory = false;

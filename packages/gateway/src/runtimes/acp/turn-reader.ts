@@ -4,7 +4,9 @@ import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
 import { retryEvent } from "../retry.ts";
 import { toolTitle } from "../tool-text.ts";
 import type { RuntimeEvent } from "../types.ts";
+import type { ToolGuard } from "./guard.ts";
 import { toolName } from "./permission.ts";
+import type { KnownProgram } from "./programs.ts";
 import { readRetryHint } from "./retry-hint.ts";
 import { callName, inputOf, resultOf } from "./tool-call.ts";
 
@@ -44,7 +46,18 @@ interface Call {
 const HINT_EVERY_MS = 1000;
 const RETRYING_ALOUD = /^\W{0,8}(?:retrying|reconnecting|api error|rate limit)/i;
 
-export function createTurnReader(emit: (event: RuntimeEvent) => void, clock: Pick<Clock, "now">): TurnReader {
+export interface ReaderOptions {
+  /** Names a call of a program that gives no name: from its id, or from the title that it began with. */
+  nameCall?: KnownProgram["toolName"];
+  /** Gets every state of a call. */
+  onCall?: ToolGuard["saw"];
+}
+
+export function createTurnReader(
+  emit: (event: RuntimeEvent) => void,
+  clock: Pick<Clock, "now">,
+  { nameCall = () => null, onCall = () => {} }: ReaderOptions = {},
+): TurnReader {
   const calls = new Map<string, Call>();
   /** Tool calls that wait for their input to be told with. */
   const untold = new Set<string>();
@@ -122,7 +135,8 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void, clock: Pic
       untold.add(id);
       broken = true;
     }
-    call.own ??= toolName(update);
+    const title = textOrNull(update.title);
+    call.own ??= toolName(update) ?? nameCall({ id, title, first: update.sessionUpdate === "tool_call" });
     call.kind = textOrNull(update.kind) ?? call.kind;
     call.title = toolTitle(update.title) ?? call.title;
     call.input = inputOf(update.rawInput) ?? call.input;
@@ -137,6 +151,7 @@ export function createTurnReader(emit: (event: RuntimeEvent) => void, clock: Pic
     broken = true;
     const call = callOf(id, update);
     const { status } = update;
+    onCall({ id, name: call.own ?? call.kind, title: call.title ?? null, status });
     const over = status === "completed" || status === "failed";
     if (over || status === "in_progress" || call.input !== undefined) tell(id, call);
     else emit({ type: "activity" });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isFields } from "./protocol.ts";
 
 /** Any of these carries the login (or says where it is), so the program needs nothing of the user's own folder. */
-const LOGINS = [
+export const LOGIN_VARIABLES = [
   "ANTHROPIC_API_KEY",
   "ANTHROPIC_AUTH_TOKEN",
   "CLAUDE_CODE_OAUTH_TOKEN",
@@ -24,7 +24,7 @@ export async function chooseConfigDir(
   env: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
   if (own === undefined || env.CLAUDE_CONFIG_DIR !== undefined) return undefined;
-  if (!LOGINS.some((name) => env[name])) return undefined;
+  if (!LOGIN_VARIABLES.some((name) => env[name])) return undefined;
   if (env.HOME !== undefined && (await hasProviderSettings(join(env.HOME, ".claude", "settings.json")))) {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { Runtime } from "../types.ts";
+import { inspectAgentCli } from "./inspect.ts";
 import { openAgentCliSession } from "./session.ts";
 import type { AgentCliOptions } from "./start.ts";
 
@@ -13,5 +14,9 @@ export type { AgentCliOptions };
  * const session = await runtime.open(options);
  */
 export function createAgentCliRuntime(options: AgentCliOptions): Runtime {
-  return { type: "agent-cli", open: (session) => openAgentCliSession(options, session) };
+  return {
+    type: "agent-cli",
+    inspect: () => inspectAgentCli(options),
+    open: (session) => openAgentCliSession(options, session),
+  };
 }

@@ -1,4 +1,5 @@
 import { realpath, stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { resolveProgram, runProgram } from "../../lib/process.ts";
 
 /** What is known of a program before it is started. */
@@ -16,6 +17,35 @@ const MIN_BYTES = 1024 * 1024;
 const HELP_TIMEOUT_MS = 3000;
 
 const known = new Map<string, Promise<ProgramTraits>>();
+const versions = new Map<string, Promise<string | null>>();
+
+/** A program as it is on disk. */
+export interface LocatedProgram {
+  path: string;
+  /** Tells one installed version from the next. */
+  key: string;
+  bytes: number;
+  /** It goes by Claude Code's name, or is large and lies in a folder of that name. */
+  claude: boolean;
+}
+
+/** Finds the file that a command of one word starts; null for a longer one or where there is none. */
+export async function locateProgram(
+  command: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<LocatedProgram | null> {
+  if (command.length !== 1) return null;
+  try {
+    const [program] = await resolveProgram(command, cwd, env);
+    const path = await realpath(program!);
+    const { size, mtimeMs } = await stat(path);
+    const claude = basename(program!) === "claude" || (size >= MIN_BYTES && /claude/i.test(path));
+    return { path, key: `${path}:${mtimeMs}:${size}`, bytes: size, claude };
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Asks an installed Claude Code for its flags, once per installed version. Other programs are never run for it, since
@@ -26,18 +56,26 @@ export async function probeProgram(
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<ProgramTraits> {
-  try {
-    const [program] = await resolveProgram(command, cwd, env);
-    const path = await realpath(program!);
-    const { size, mtimeMs } = await stat(path);
-    if (command.length !== 1 || size < MIN_BYTES || !/claude/i.test(path)) return UNKNOWN;
-    const key = `${path}:${mtimeMs}:${size}`;
-    const traits = known.get(key) ?? readHelp(path, env);
-    known.set(key, traits);
-    return await traits;
-  } catch {
-    return UNKNOWN;
-  }
+  const program = await locateProgram(command, cwd, env);
+  if (!program?.claude || program.bytes < MIN_BYTES) return UNKNOWN;
+  const traits = known.get(program.key) ?? readHelp(program.path, env);
+  known.set(program.key, traits);
+  return traits;
+}
+
+/** Version of an installed Claude Code, once per installed version; null for any other program. Never rejects. */
+export async function readVersion(
+  program: LocatedProgram,
+  env: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  if (!program.claude) return null;
+  const version =
+    versions.get(program.key) ??
+    runProgram([program.path, "--version"], { env, timeoutMs: HELP_TIMEOUT_MS }).then(({ code, stdout }) =>
+      code === 0 ? (/^\d+\.\d+[\w.+-]*/.exec(stdout.trim())?.[0] ?? null) : null,
+    );
+  versions.set(program.key, version);
+  return version;
 }
 
 async function readHelp(path: string, env: Readonly<Record<string, string>>): Promise<ProgramTraits> {

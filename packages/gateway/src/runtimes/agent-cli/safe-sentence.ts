@@ -1,3 +1,5 @@
+import { plainMessage } from "../plain-message.ts";
+
 const MAX_CHARS = 500;
 
 /** What may not leave the machine: keys, bearer tokens, addresses with credentials, and paths. */
@@ -10,7 +12,7 @@ const HIDDEN: readonly [RegExp, string][] = [
 
 /** Makes one sentence for the user out of what an agent program reported. */
 export function safeSentence(reported: string, otherwise: string): string {
-  let text = reported
+  let text = plainMessage(reported)
     .slice(0, MAX_CHARS * 8)
     .replaceAll(/\s+/g, " ")
     .trim();

@@ -14,6 +14,10 @@ export interface AgentCliOptions {
   args: readonly string[];
   /** The gateway's environment; an allow-list of it goes to the program. */
   hostEnv: Readonly<Record<string, string | undefined>>;
+  /** The agent's configured `env`. */
+  env?: Readonly<Record<string, string>> | undefined;
+  /** Folder that the command starts in. */
+  cwd?: string | undefined;
   reaper?: Reaper | undefined;
   /**
    * Folder for the program's state, one per agent. Used only where a login does not get lost by it; undefined leaves

@@ -1,5 +1,6 @@
 import { retryEvent } from "../retry.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
+import { NOT_LOGGED_IN, saysNotLoggedIn } from "./login.ts";
 import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
 import { safeSentence } from "./safe-sentence.ts";
 
@@ -117,7 +118,8 @@ export function outcomeOf(
   if (end === null)
     return { status: "failed", text: state.text, error: "The agent process ended unexpectedly.", ...about };
   if (end.isError) {
-    const error = safeSentence(end.text || end.errors.join(" "), "The agent reported an error.");
+    const said = end.text || end.errors.join(" ");
+    const error = saysNotLoggedIn(said) ? NOT_LOGGED_IN : safeSentence(said, "The agent reported an error.");
     return { status: "failed", text: state.text, error, ...about };
   }
   const known = end.text.trim() === "" || state.text.trimEnd().endsWith(end.text.trim());

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Reaper } from "../../lib/reaper.ts";
+import { noFacts } from "../status.ts";
 import type { Runtime } from "../types.ts";
 import { openBuiltinSession } from "./session.ts";
 import { builtinSettings } from "./settings.ts";
@@ -26,6 +27,7 @@ export function createBuiltinRuntime(
   const settings = builtinSettings(runtime, { ...deps.env, ...agentEnv });
   return {
     type: "builtin",
+    inspect: async () => noFacts("not-needed"),
     open: (options) => openBuiltinSession(options, settings, deps),
   };
 }

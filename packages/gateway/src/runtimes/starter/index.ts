@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { noFacts } from "../status.ts";
 import { toolText } from "../tool-text.ts";
 import type { OpenOptions, Runtime, RuntimeEvent, RuntimeSession, TurnInput, TurnOutcome } from "../types.ts";
 import { HOW_TO_CONNECT, readRequest, replyTo } from "./reply.ts";
@@ -18,6 +19,7 @@ type Emit = (event: RuntimeEvent) => void;
 export function createStarterRuntime({ clock }: { clock: Clock }): Runtime {
   return {
     type: "starter",
+    inspect: async () => noFacts("not-needed"),
     async open(options) {
       if (options.signal.aborted) throw new Error("Opening the session was cancelled.");
       return openSession(options, clock);

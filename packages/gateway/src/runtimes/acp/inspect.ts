@@ -1,0 +1,33 @@
+import { resolveProgram } from "../../lib/process.ts";
+import { childEnvironment } from "../../lib/shared-env.ts";
+import { programName } from "../program-name.ts";
+import type { LoginState, RuntimeFacts } from "../types.ts";
+import type { AcpOptions } from "./index.ts";
+import { cannotLimit, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
+
+/** What the sessions of one agent have learnt about its program. */
+export interface Seen {
+  /** As it introduced itself. */
+  agentName: string | null;
+  version: string | null;
+  login: LoginState;
+}
+
+/** What is known of an agent program, with what its sessions have learnt. Starts nothing. */
+export async function inspectAcp(options: AcpOptions, seen: Seen): Promise<RuntimeFacts> {
+  const { command, cwd = process.cwd() } = options;
+  const program = programName(command);
+  const env = childEnvironment(options.hostEnv, options.env);
+  const facts = { program, version: seen.version, login: seen.login };
+  try {
+    await resolveProgram(command, cwd, env);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : "The agent program was not found.";
+    return { ...facts, problem, warnings: [] };
+  }
+  if ((options.allowTools ?? true) === true) return { ...facts, problem: null, warnings: [] };
+  const known =
+    seen.agentName === null ? await recogniseCommand(command, cwd, env) : recogniseAgent(seen.agentName);
+  if (known) return { ...facts, problem: known.limit ? null : cannotLimit(known), warnings: [] };
+  return { ...facts, problem: null, warnings: [mayNotLimit(program ?? "the agent program")] };
+}

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { childEnvironment } from "../../lib/shared-env.ts";
+import type { Fields } from "../agent-cli/protocol.ts";
+import type { OpenOptions } from "../types.ts";
+import { NotSignedIn, startFailure } from "./failure.ts";
+import { type AgentSession, type AgentTraits, initialize, openSession } from "./handshake.ts";
+import type { AcpOptions } from "./index.ts";
+import type { Seen } from "./inspect.ts";
+import { type Link, openLink } from "./link.ts";
+import { cannotLimit, type KnownProgram, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
+
+export interface OpenAgent {
+  link: Link;
+  traits: AgentTraits;
+  session: AgentSession;
+  program: KnownProgram | undefined;
+}
+
+/** A second start is for a program that turned out to be a known one; there is no third. */
+const MAX_STARTS = 2;
+
+/**
+ * Starts the agent program so that it keeps to the tools that it may use, and opens a session.
+ * @throws Error with one sentence when it does not start, or cannot be held to those tools.
+ */
+export async function openAgent(
+  runtime: AcpOptions,
+  options: OpenOptions,
+  seen: Seen,
+  handlers: Parameters<typeof openLink>[2] & { mcpServers: readonly Fields[] },
+): Promise<OpenAgent> {
+  const { log, signal, allowTools } = options;
+  const env = childEnvironment(runtime.hostEnv, options.env);
+  let program = recogniseAgent(seen.agentName) ?? (await recogniseCommand(runtime.command, options.cwd, env));
+  for (let start = 1; ; start++) {
+    const limits = allowTools === true ? {} : await limitsOf(program, options);
+    const configured = { ...options, env: { ...program?.env, ...options.env } };
+    const link = await openLink(runtime, configured, handlers, limits);
+    const onAbort = () => link.process.kill("SIGKILL");
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    try {
+      const traits = await initialize(link.rpc, log);
+      seen.agentName = traits.name;
+      seen.version = traits.version;
+      const told = traits.name === null ? program : recogniseAgent(traits.name);
+      if (allowTools !== true && told !== undefined && told !== program && start < MAX_STARTS) {
+        program = told;
+        await link.process.close({ graceMs: 0 });
+        continue;
+      }
+      if (allowTools !== true && told === undefined) log.warn({}, mayNotLimit(traits.name ?? "this program"));
+      const session = await openSession(link.rpc, traits, options, handlers.mcpServers, limits.meta);
+      return { link, traits, session, program: told ?? program };
+    } catch (error) {
+      const stderr = link.process.stderrTail();
+      await link.process.close({ graceMs: 0 });
+      log.warn({ err: error, stderr }, "the agent could not be started");
+      if (error instanceof NotSignedIn) seen.login = "missing";
+      throw startFailure(error, stderr);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
+async function limitsOf(program: KnownProgram | undefined, { allowTools, sessionDir, env }: OpenOptions) {
+  if (program === undefined) return {};
+  if (program.limit === null) throw new Error(cannotLimit(program));
+  const allowed = typeof allowTools === "boolean" ? [] : allowTools;
+  return program.limit({ allowed, dir: join(sessionDir, "limits"), env });
+}

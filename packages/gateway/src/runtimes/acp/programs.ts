@@ -1,0 +1,144 @@
+import { realpath } from "node:fs/promises";
+import { basename } from "node:path";
+import { resolveProgram } from "../../lib/process.ts";
+import type { Fields } from "../agent-cli/protocol.ts";
+import { limitClaude, limitCodex, limitGemini, limitOpencode, limitQwen } from "./limits.ts";
+
+/** What a program is started with so that it keeps to the tools that it may use. */
+export interface Limits {
+  /** Arguments added at the end. */
+  args?: readonly string[];
+  /** Arguments of the configuration that would lift the limits: left out, with their values. */
+  without?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** `_meta` of `session/new`. */
+  meta?: Fields;
+}
+
+export interface LimitRequest {
+  /** Names of the program's own tools that it may use. */
+  allowed: readonly string[];
+  /** Private folder of the session, for files that the program reads at its start. */
+  dir: string;
+  /** Environment that the agent is configured with. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** An agent program that the gateway knows. */
+export interface KnownProgram {
+  /** Name for people. */
+  name: string;
+  /** Packages and binaries that it comes as. */
+  files: readonly string[];
+  /** How it introduces itself in its answer to `initialize`. */
+  agentName: RegExp;
+  /** Variables that it is always started with; the agent's own win. */
+  env?: Readonly<Record<string, string>>;
+  /** How its tools are limited; null where it has no switch for that. */
+  limit: ((request: LimitRequest) => Promise<Limits>) | null;
+  /** Name of the tool of a call that has no name field: from its id or from its first title. */
+  toolName?(call: { id: string; title: string | null; first: boolean }): string | null;
+}
+
+const singleWord = (title: string | null) => (title !== null && /^[\w.-]{1,64}$/.test(title) ? title : null);
+
+/** Tried versions: opencode 1.18, Gemini CLI 0.61, Qwen Code 0.24, codex-acp 2.6, claude-agent-acp 0.49 and 0.100. */
+export const PROGRAMS: readonly KnownProgram[] = [
+  {
+    name: "opencode",
+    files: ["opencode-ai", "opencode"],
+    agentName: /^opencode$/i,
+    limit: limitOpencode,
+    toolName: ({ title, first }) => (first ? singleWord(title) : null),
+  },
+  {
+    name: "Gemini CLI",
+    files: ["@google/gemini-cli", "gemini-cli", "gemini"],
+    agentName: /^gemini-cli$/i,
+    // It takes no tool servers in a folder that nobody has called trusted.
+    env: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
+    limit: limitGemini,
+    toolName: ({ id }) =>
+      /^(\w+?)__/.exec(id.replace(/^mcp_/, "mcp-"))?.[1]?.replace(/^mcp-/, "mcp_") ?? null,
+  },
+  {
+    name: "Qwen Code",
+    files: ["@qwen-code/qwen-code", "qwen-code", "qwen"],
+    agentName: /^qwen-code$/i,
+    limit: limitQwen,
+  },
+  {
+    name: "codex-acp",
+    files: ["@agentclientprotocol/codex-acp"],
+    agentName: /^@agentclientprotocol\/codex-acp$/i,
+    limit: limitCodex,
+  },
+  {
+    name: "claude-agent-acp",
+    files: [
+      "@agentclientprotocol/claude-agent-acp",
+      "@zed-industries/claude-code-acp",
+      "claude-agent-acp",
+      "claude-code-acp",
+    ],
+    agentName: /claude-(?:agent|code)-acp$/i,
+    limit: limitClaude,
+  },
+  {
+    name: "codex-acp (Zed)",
+    files: ["@zed-industries/codex-acp"],
+    agentName: /^(?:@zed-industries\/)?codex-acp$/i,
+    limit: null,
+  },
+  { name: "GitHub Copilot CLI", files: ["@github/copilot", "copilot"], agentName: /copilot/i, limit: null },
+  { name: "Cline", files: ["cline"], agentName: /^cline\b/i, limit: null },
+  { name: "Auggie", files: ["@augmentcode/auggie", "auggie"], agentName: /auggie/i, limit: null },
+  { name: "Goose", files: ["goose"], agentName: /^goose$/i, limit: null },
+];
+
+/** The program that a command starts, by its package or its file; undefined for one that is not known. */
+export async function recogniseCommand(
+  command: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<KnownProgram | undefined> {
+  const [first] = await resolveProgram(command, cwd, env).catch(() => []);
+  const real = first === undefined ? undefined : await realpath(first).catch(() => first);
+  const words = [...(real === undefined ? [] : [real]), ...command.slice(0, 4)];
+  return words.map(recogniseWord).find((program) => program !== undefined);
+}
+
+/** The program by what it calls itself. */
+export function recogniseAgent(agentName: string | null): KnownProgram | undefined {
+  return agentName === null ? undefined : PROGRAMS.find((program) => program.agentName.test(agentName));
+}
+
+function recogniseWord(word: string): KnownProgram | undefined {
+  const path = word.replaceAll("\\", "/");
+  const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
+  const asPackage = /^(?:@[\w.-]+\/)?[\w.-]+(?=@|$)/.exec(path)?.[0];
+  const file = basename(path).replace(/\.(?:exe|cmd|[cm]?js)$/, "");
+  for (const name of [inPackage, asPackage, file]) {
+    const found = PROGRAMS.find(({ files }) => name !== undefined && files.includes(name));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const LIMITABLE = PROGRAMS.flatMap(({ name, limit }) => (limit ? [name] : [])).join(", ");
+
+/** Why an agent with limited tools does not start on a program that has no switch for that. */
+export function cannotLimit({ name }: KnownProgram): string {
+  return (
+    `allowTools cannot be enforced for ${name}, so the agent does not start: ` +
+    `set allowTools to true, or run it on a program whose tools can be limited (${LIMITABLE}, Claude Code).`
+  );
+}
+
+/** What the owner of an agent with limited tools must know of a program that is not known. */
+export function mayNotLimit(name: string): string {
+  return (
+    `The gateway does not know how to limit the tools of ${name}: ` +
+    "allowTools holds only as far as the program asks for permission."
+  );
+}
