@@ -15,7 +15,7 @@ const MESSAGES = "/api/v1/agents/assistant/messages";
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
-    gateway: { turns: { hardCapMs: 1500, keepaliveMs: 200, injectionMs: 400, retainMs: 120_000 } },
+    gateway: { turns: { hardCapMs: 1500, keepaliveMs: 200, injectionMs: 1200, retainMs: 120_000 } },
     session: { maxConcurrent: 200 },
   });
 });
@@ -329,7 +329,7 @@ describe("injection", () => {
   it("ends after its budget with TIMEOUT_SOFT while the reply still lands in history [INJ-2]", async () => {
     const id = await session("slow-inj");
     const path = `/api/v1/agents/assistant/chats/api-slow-inj/sessions/${id}/messages`;
-    const frames = await allFrames(await gateway.request("POST", path, { body: { content: "SLOW 10 100" } }));
+    const frames = await allFrames(await gateway.request("POST", path, { body: { content: "SLOW 10 200" } }));
     expect(frames.at(-2)!.data).toMatchObject({ type: "error", code: "TIMEOUT_SOFT" });
     expect(frames.at(-1)!.data.type).toBe("[DONE]");
     await until(async () => (await history(id, "slow-inj")).length === 2, "the reply");

@@ -292,7 +292,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
           for (const warning of warnings) log.warn({ agent: entry.id }, warning);
         });
       }
-      sessions.fillSpares();
+      void sessions.fillSpares();
       history.start();
       void channels.start();
       void media
@@ -302,6 +302,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     async close() {
       const closing = server.close(CLOSE_GRACE_MS);
       channels.stopIntake();
+      await sessions.stopAll();
       await sessions.close();
       await channels.close();
       await closing;

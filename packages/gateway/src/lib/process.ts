@@ -72,10 +72,21 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
 
   const kill = (signal: NodeJS.Signals) => killGroup(pid, signal);
   let tail = "";
-  child.stdout.on("data", options.onStdout);
+  /** What one program's output leads to ends that program at most, never the gateway. */
+  const contained = (take: () => void) => {
+    try {
+      take();
+    } catch (error) {
+      log.error({ err: error, pid }, "the output of a program could not be taken; the program is ended");
+      child.stdout.destroy();
+      child.stderr.destroy();
+      kill("SIGKILL");
+    }
+  };
+  child.stdout.on("data", (chunk: Buffer) => contained(() => options.onStdout(chunk)));
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     tail = (tail + text).slice(-STDERR_TAIL_CHARS);
-    options.onStderr?.(text);
+    contained(() => options.onStderr?.(text));
   });
 
   let gone = false;

@@ -47,7 +47,7 @@ export interface TurnOutcome {
   text: string;
   /** For `failed`: one sentence for the user. */
   error?: string;
-  /** For `failed`: a process that had served earlier turns was gone before it took this one; a new one may have it. */
+  /** For `failed`: the process was gone before it took the turn; where it had stood ready, a new one may have it. */
   unread?: boolean;
   /** Real model that answered, where the runtime says so. */
   model?: string;
@@ -88,6 +88,11 @@ export interface OpenOptions {
   /** Messages to put in front when `resume` is undefined, or turns out to be unknown. Oldest first. */
   history: readonly HistoryEntry[];
   tools: readonly GatewayTool[];
+  /**
+   * Awaited before the agent program is allowed a tool: resolves when it is on disk that the agent has begun, so that
+   * its turn is not run again after a crash. Rejects with a sentence for the agent when that cannot be stored.
+   */
+  acting?: () => Promise<void>;
   log: Logger;
   clock: Clock;
   /** Aborted when nobody wants the session any more; opening must then fail and leave no process. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
+import type { Holds } from "./holds.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { SessionRow, SessionStore } from "./store.ts";
@@ -21,9 +22,14 @@ export interface Compacted {
 }
 
 /** Compaction: the older part of a session becomes a summary, its messages stay in history. */
-export function createCompaction(room: { deps: SessionDeps; store: SessionStore; pool: Pool; turns: Turns }) {
-  const { deps, store, pool, turns } = room;
-  const compacting = new Set<string>();
+export function createCompaction(room: {
+  deps: SessionDeps;
+  store: SessionStore;
+  pool: Pool;
+  turns: Turns;
+  holds: Holds;
+}) {
+  const { deps, store, pool, turns, holds } = room;
 
   const openRequest = (agent: AgentConfig, row: SessionRow) => {
     const limit = agent.history.maxHistoryMessages;
@@ -34,46 +40,44 @@ export function createCompaction(room: { deps: SessionDeps; store: SessionStore;
     };
   };
 
+  const summarise = async (agent: AgentConfig, row: SessionRow): Promise<Compacted> => {
+    const ids = store.messageIds(row.id, row.summary_upto);
+    if (ids.length <= KEEP_MESSAGES) return { success: true, keptMessages: ids.length, archivedMessages: 0 };
+    const turn = turns.start({
+      agent,
+      session: row,
+      requestId: randomUUID(),
+      kind: "compact",
+      text: SUMMARY_PROMPT,
+      softMs: SUMMARY_SOFT_MS,
+      holds: true,
+      act: (runtime) => runtime.compact(),
+    });
+    const result = await turn.done;
+    if (result.status !== "done" || result.text.trim() === "") {
+      const why = result.status === "interrupted" ? "it was stopped." : "the agent gave no summary.";
+      throw new GatewayError("AGENT_FAILED", `The session was not compacted: ${result.error ?? why}`);
+    }
+    const keptFrom = ids.length - KEEP_MESSAGES;
+    await deps.db.write(
+      store.update(row.id, {
+        summary: result.text,
+        summary_upto: ids[keptFrom - 1]!,
+        runtime_state: null,
+        context_percent: 0,
+      }),
+    );
+    // The next process starts from the summary and the kept messages, whatever this one made of it.
+    const place = pool.get(row.uuid);
+    if (place && !place.busy) await pool.drop(place);
+    return { success: true, keptMessages: KEEP_MESSAGES, archivedMessages: keptFrom };
+  };
+
   return {
+    /** Throws `SESSION_BUSY`, `CAPACITY`, `AGENT_FAILED`. */
     async compact(agent: AgentConfig, row: SessionRow): Promise<Compacted> {
-      if (turns.running(row.uuid) || compacting.has(row.uuid)) throw new GatewayError("SESSION_BUSY");
-      const ids = store.messageIds(row.id, row.summary_upto);
-      if (ids.length <= KEEP_MESSAGES)
-        return { success: true, keptMessages: ids.length, archivedMessages: 0 };
-      compacting.add(row.uuid);
-      try {
-        const turn = turns.start({
-          agent,
-          session: row,
-          requestId: randomUUID(),
-          kind: "compact",
-          text: SUMMARY_PROMPT,
-          softMs: SUMMARY_SOFT_MS,
-          act: (runtime) => runtime.compact(),
-        });
-        const result = await turn.done;
-        if (result.status !== "done" || result.text.trim() === "") {
-          throw new GatewayError(
-            "AGENT_FAILED",
-            `The session was not compacted: ${result.error ?? "the agent gave no summary."}`,
-          );
-        }
-        const keptFrom = ids.length - KEEP_MESSAGES;
-        await deps.db.write(
-          store.update(row.id, {
-            summary: result.text,
-            summary_upto: ids[keptFrom - 1]!,
-            runtime_state: null,
-            context_percent: 0,
-          }),
-        );
-        // The next process starts from the summary and the kept messages, whatever this one made of it.
-        const place = pool.get(row.uuid);
-        if (place && !place.busy) await pool.drop(place);
-        return { success: true, keptMessages: KEEP_MESSAGES, archivedMessages: keptFrom };
-      } finally {
-        compacting.delete(row.uuid);
-      }
+      if (turns.running(row.uuid)) throw new GatewayError("SESSION_BUSY");
+      return holds.during(row.uuid, () => summarise(agent, row));
     },
 
     /** Starts the session's process without a turn; a failure shows at the next message. */

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { rm, rmdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Statement } from "../db/index.ts";
-import { type Folder, openRoot } from "../lib/guarded/folder.ts";
-import { readInside } from "../lib/guarded/read.ts";
 import { escapeText } from "../lib/xml.ts";
 import { createCompaction } from "./compact.ts";
+import { createGreeter } from "./greeting.ts";
+import { createHolds } from "./holds.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 import { createPool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
@@ -59,23 +61,15 @@ export interface Incoming {
   closing?: (ending: TurnEnding) => readonly Statement[];
 }
 
-const GREETING_FILE = "GREETING.md";
-const MAX_GREETING_BYTES = 65_536;
-
-/** Does something in the agent's workspace; what cannot be done is left. */
-async function inWorkspace(agent: AgentConfig, task: (folder: Folder) => Promise<void>): Promise<void> {
-  try {
-    await using folder = await openRoot(agent.workspace);
-    await task(folder);
-  } catch {}
-}
-
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
   const { db, clock } = deps;
   const store = createSessionStore(db);
   const pool = createPool(deps);
-  const turns = createTurns(deps, store, pool);
+  const holds = createHolds(pool.ringAll);
+  const turns = createTurns(deps, store, pool, holds);
+  const removing = new Map<string, Promise<void>>();
+  const greet = createGreeter(deps, turns);
 
   /** The session, or `SESSION_NOT_FOUND`. */
   const require = (agentId: string, chatId: string, sessionId: string): SessionRow => {
@@ -83,8 +77,9 @@ export function createSessions(deps: SessionDeps) {
     if (!row) throw new GatewayError("SESSION_NOT_FOUND", "There is no such session under this chat.");
     return row;
   };
+  const isBusy = (uuid: string) => turns.running(uuid) !== undefined || holds.has(uuid);
   const requireFree = (row: SessionRow) => {
-    if (turns.running(row.uuid)) throw new GatewayError("SESSION_BUSY");
+    if (isBusy(row.uuid)) throw new GatewayError("SESSION_BUSY");
   };
   const dropProcess = async (row: SessionRow) => {
     const place = pool.get(row.uuid);
@@ -96,7 +91,26 @@ export function createSessions(deps: SessionDeps) {
     await turn.stop();
     return true;
   };
-  const compaction = createCompaction({ deps, store, pool, turns });
+  const compaction = createCompaction({ deps, store, pool, turns, holds });
+
+  /** The folder of a session goes with it, and that of its chat when it was the last. */
+  const removeFolder = async (row: SessionRow) => {
+    const folder = deps.sessionDir(row.agent_id, row.chat_id, row.uuid);
+    try {
+      await rm(folder, { recursive: true, force: true });
+    } catch (error) {
+      deps.log.warn({ err: error, session: row.uuid }, "a deleted session's folder could not be removed");
+    }
+    await rmdir(dirname(folder)).catch(() => {});
+  };
+  const removeNow = async (row: SessionRow) => {
+    if (!store.byRowId(row.id)) return;
+    await dropProcess(row);
+    await removeFolder(row);
+    await deps.history.emptySession(row.id);
+    await db.write(...deps.history.clearStatements(row.id), store.remove(row.id));
+    turns.forget(row.uuid);
+  };
 
   const withContext = (incoming: Incoming): string => {
     const notes: string[] = [];
@@ -129,7 +143,7 @@ export function createSessions(deps: SessionDeps) {
       const end = clock.now() + ms;
       while (!signal.aborted) {
         const agent = deps.agent(agentId);
-        const busy = sessionId !== undefined && turns.running(sessionId) !== undefined;
+        const busy = sessionId !== undefined && isBusy(sessionId);
         if (!agent || (!busy && pool.hasRoom(agent, sessionId))) return true;
         const left = Math.min(ms, end - clock.now());
         if (left <= 0) break;
@@ -151,7 +165,7 @@ export function createSessions(deps: SessionDeps) {
           : [];
       const row =
         incoming.sessionId === undefined ? undefined : require(agent.id, chatId, incoming.sessionId);
-      const uuid = row?.uuid ?? pool.spareId(agent) ?? randomUUID();
+      const uuid = row?.uuid ?? pool.takeSpare(agent, chatId) ?? randomUUID();
       const settings = (column: "image_config" | "video_config", value: object | undefined) =>
         value === undefined || Object.keys(value).length === 0
           ? []
@@ -192,10 +206,7 @@ export function createSessions(deps: SessionDeps) {
       return turn;
     },
 
-    /**
-     * Takes the one-shot greeting and lets the agent answer it; undefined when there is none. The file goes only when
-     * its turn is sure to run.
-     */
+    /** Lets the agent answer its one-shot greeting; undefined when there is none. See {@link createGreeter}. */
     async greet(
       agent: AgentConfig,
       chatId: string,
@@ -203,22 +214,12 @@ export function createSessions(deps: SessionDeps) {
       requestId: string,
       softMs: number,
     ): Promise<Turn | undefined> {
-      const row = require(agent.id, chatId, sessionId);
-      requireFree(row);
-      const text = await readInside(agent.workspace, GREETING_FILE, MAX_GREETING_BYTES).then(
-        (bytes) => bytes.toString("utf8"),
-        () => "",
-      );
-      if (text.trim() === "") return undefined;
-      const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs });
-      await inWorkspace(agent, (folder) => folder.remove(GREETING_FILE));
-      try {
-        await turn.started;
-      } catch (error) {
-        await inWorkspace(agent, (folder) => folder.write(GREETING_FILE, text));
-        throw error;
-      }
-      return turn;
+      const session = () => {
+        const row = require(agent.id, chatId, sessionId);
+        requireFree(row);
+        return row;
+      };
+      return greet({ agent, session, requestId, softMs });
     },
 
     async create(
@@ -226,7 +227,7 @@ export function createSessions(deps: SessionDeps) {
       chatId: string,
       options: { prompt?: string | undefined; name?: string | undefined },
     ) {
-      const uuid = pool.spareId(agent) ?? randomUUID();
+      const uuid = pool.takeSpare(agent, chatId) ?? randomUUID();
       const named = options.name?.trim() || (options.prompt?.trim() ? nameFrom(options.prompt) : undefined);
       const now = clock.now();
       await db.write(...store.createSession(agent.id, chatId, uuid, named, now));
@@ -248,38 +249,49 @@ export function createSessions(deps: SessionDeps) {
       await db.write(store.update(row.id, { name, unnamed: 0 }));
     },
 
-    async remove(row: SessionRow) {
-      await stop(row);
-      await dropProcess(row);
-      await deps.history.emptySession(row.id);
-      await db.write(...deps.history.clearStatements(row.id), store.remove(row.id));
-      turns.forget(row.uuid);
+    /** Interrupts a turn, and waits for what holds the session. Asked twice, it is done once. */
+    remove(row: SessionRow): Promise<void> {
+      const known = removing.get(row.uuid);
+      if (known) return known;
+      const done = holds
+        .next(
+          row.uuid,
+          () => stop(row),
+          () => removeNow(row),
+        )
+        .finally(() => removing.delete(row.uuid));
+      removing.set(row.uuid, done);
+      return done;
     },
 
     /** Throws `SESSION_BUSY`. */
     async clear(row: SessionRow) {
       requireFree(row);
-      await dropProcess(row);
-      requireFree(row);
-      const blank = {
-        summary: null,
-        summary_upto: 0,
-        runtime_state: null,
-        context_percent: 0,
-        last_message: null,
-      };
-      await db.write(...deps.history.clearStatements(row.id), store.update(row.id, blank));
+      await holds.during(row.uuid, async () => {
+        await dropProcess(row);
+        const blank = {
+          summary: null,
+          summary_upto: 0,
+          runtime_state: null,
+          context_percent: 0,
+          last_message: null,
+        };
+        await db.write(...deps.history.clearStatements(row.id), store.update(row.id, blank));
+      });
     },
 
-    /** Throws `SESSION_BUSY`, `CAPACITY`, `AGENT_FAILED`. */
     compact: compaction.compact,
     stop,
 
     /** Ends the session's process, interrupting a turn, and starts a fresh one in the background. */
     async restart(agent: AgentConfig, row: SessionRow) {
-      await stop(row);
-      await dropProcess(row);
-      compaction.reopen(agent, row);
+      await holds.next(
+        row.uuid,
+        () => stop(row),
+        () => dropProcess(row),
+      );
+      const fresh = require(agent.id, row.chat_id, row.uuid);
+      if (!turns.running(row.uuid)) compaction.reopen(agent, fresh);
     },
 
     /** Sets the model of this session alone; it applies from the next turn on. */
@@ -293,15 +305,24 @@ export function createSessions(deps: SessionDeps) {
       pool.reconfigure();
       for (const agent of deps.config().agents) pool.fillSpares(agent);
     },
-    fillSpares() {
-      for (const agent of deps.config().agents) pool.fillSpares(agent);
+    /** Starts the spare processes, where those of an earlier run have left nothing behind. */
+    async fillSpares() {
+      for (const agent of deps.config().agents) {
+        await pool.sweepSpares(agent.id);
+        pool.fillSpares(agent);
+      }
     },
 
-    /** Interrupts what runs, keeps the text so far, and ends every process. */
-    async close() {
+    /** No turn begins from now on: whoever asks gets `UNAVAILABLE`. */
+    refuse: turns.refuse,
+    /** Interrupts what runs and keeps the text so far; resolves when it is stored. */
+    async stopAll() {
+      turns.refuse();
+      pool.dropIdle();
       await Promise.all(turns.allRunning().map((turn) => turn.stop("shutdown")));
-      await pool.close();
     },
+    /** Ends every process. */
+    close: pool.close,
   };
 }
 export type Sessions = ReturnType<typeof createSessions>;

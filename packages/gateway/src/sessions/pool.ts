@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
 import { readInside, readNamed } from "../lib/guarded/read.ts";
 import { PathError } from "../lib/safe-path.ts";
-import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/types.ts";
+import type { OpenOptions, RuntimeSession } from "../runtimes/types.ts";
+import { createSlots, type OpenRequest, type Place, sameProcess } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
 /** At most this many processes start at the same time: a burst of starts takes far longer than a queue of them. */
@@ -16,57 +18,35 @@ const MAX_INSTRUCTIONS_BYTES = 65_536;
 const INSTRUCTIONS_UNREAD =
   "the agent's instructions were not read: the file is missing, not a regular file, or leads out of the workspace";
 
-/** A session's place in the pool: its process, or the start of one. */
-export interface Place {
-  readonly agentId: string;
-  /** Empty while the place is a spare that no chat has taken yet. */
-  chatId: string;
-  readonly sessionId: string;
-  busy: boolean;
-  lastActivity: number;
-  spawnedAt: number | null;
-  runtime: RuntimeSession | undefined;
-  opening: Promise<RuntimeSession> | undefined;
-  runtimeType: string | undefined;
-  model: string | undefined;
-  /** The agent's configuration that the process was started with. */
-  agent: AgentConfig;
-  readonly scope: ToolScope;
-  /** Aborted when the place is given up. */
-  readonly abort: AbortController;
-}
-
-/** What a process is started with, beyond what its agent's configuration says. */
-export interface OpenRequest {
-  model: string | undefined;
-  resume(runtimeType: string): string | undefined;
-  history: () => readonly HistoryEntry[];
-}
-
 /** The live processes: one per session, bounded per agent, evicted and ended when idle. */
 export function createPool(deps: SessionDeps) {
   const { clock, log } = deps;
   const places = new Map<string, Place>();
   const idleTimers = new Map<Place, () => void>();
   const closing = new Set<Promise<void>>();
-  const queue: Array<() => void> = [];
   const freed = createBell(clock);
-  let spawning = 0;
+  const spawnSlot = createSlots(SPAWN_PARALLEL);
   let stopped = false;
-
-  const spawnSlot = async (): Promise<() => void> => {
-    if (spawning >= SPAWN_PARALLEL) await new Promise<void>((resolve) => queue.push(resolve));
-    else spawning++;
-    return () => {
-      const next = queue.shift();
-      if (next) next();
-      else spawning--;
-    };
-  };
 
   const cancelIdle = (place: Place) => {
     idleTimers.get(place)?.();
     idleTimers.delete(place);
+  };
+
+  /** What {@link close} waits for. */
+  const track = (work: Promise<unknown>) => {
+    const settled = work.then(
+      () => {},
+      () => {},
+    );
+    closing.add(settled);
+    void settled.then(() => closing.delete(settled));
+  };
+  const dropSpareDir = async ({ spareDir, sessionId }: Place) => {
+    if (spareDir === undefined) return;
+    await rm(spareDir, { recursive: true, force: true }).catch((error) =>
+      log.warn({ err: error, session: sessionId }, "a spare process's folder could not be removed"),
+    );
   };
 
   /** Gives the place up at once and ends its process in the background. */
@@ -77,14 +57,14 @@ export function createPool(deps: SessionDeps) {
     }
     cancelIdle(place);
     place.abort.abort();
+    // A start under way fails by the abort, and leaves no process.
+    if (place.opening) track(place.opening);
     const runtime = place.runtime;
     place.runtime = undefined;
-    if (!runtime) return Promise.resolve();
-    const done = runtime
-      .close()
-      .catch((error) => log.warn({ err: error, session: place.sessionId }, "closing failed"));
-    closing.add(done);
-    void done.finally(() => closing.delete(done));
+    const done = Promise.resolve(runtime?.close())
+      .catch((error) => log.warn({ err: error, session: place.sessionId }, "closing failed"))
+      .then(() => dropSpareDir(place));
+    track(done);
     return done;
   };
 
@@ -161,6 +141,7 @@ export function createPool(deps: SessionDeps) {
     const release = await spawnSlot();
     try {
       if (signal.aborted) throw new Error("The session was closed while its agent started.");
+      const acting = async () => place.scope.acting?.();
       const options: OpenOptions = {
         agentId: agent.id,
         sessionId: place.sessionId,
@@ -173,7 +154,14 @@ export function createPool(deps: SessionDeps) {
         instructions,
         resume: request.resume(runtime.type),
         history: request.history(),
-        tools: deps.tools(place.scope),
+        tools: deps.tools(place.scope).map((tool) => ({
+          ...tool,
+          call: async (args) => {
+            await acting();
+            return tool.call(args);
+          },
+        })),
+        acting,
         log: log.child({ agent: agent.id, session: place.sessionId }),
         clock,
         signal,
@@ -213,6 +201,7 @@ export function createPool(deps: SessionDeps) {
       model: undefined,
       agent,
       scope: { agentId: agent.id, chatId, sessionId, sessionDir: dir, onAttachment: () => {} },
+      spareDir: chatId === "" ? dir : undefined,
       abort: new AbortController(),
     };
     places.set(sessionId, place);
@@ -256,6 +245,8 @@ export function createPool(deps: SessionDeps) {
     },
     /** Resolves when a place of the agent may have become free, after `ms`, or when `signal` aborts. */
     freed: freed.wait,
+    /** Wakes all who wait for a place, to look again. */
+    ringAll: freed.ringAll,
 
     /**
      * Takes the session's place for a turn, at once. Evicts the oldest idle session of the agent when all places are
@@ -269,13 +260,6 @@ export function createPool(deps: SessionDeps) {
       if (!place) {
         evictFor(agent);
         place = newPlace(agent, session.chatId, session.sessionId);
-      }
-      if (place.chatId === "") {
-        place.chatId = session.chatId;
-        place.scope.chatId = session.chatId;
-        place.scope.sessionDir = deps.sessionDir(agent.id, session.chatId, session.sessionId);
-        void mkdir(place.scope.sessionDir, { recursive: true, mode: 0o700 }).catch(() => {});
-        fillSpares(agent);
       }
       place.agent = agent;
       place.busy = true;
@@ -303,7 +287,8 @@ export function createPool(deps: SessionDeps) {
       place.lastActivity = clock.now();
       place.scope.onAttachment = () => {};
       place.scope.onFile = undefined;
-      if (!place.runtime) void drop(place);
+      place.scope.acting = undefined;
+      if (stopped || !place.runtime) void drop(place);
       else armIdle(place);
       freed.ring(place.agentId);
     },
@@ -311,11 +296,38 @@ export function createPool(deps: SessionDeps) {
     drop,
     fillSpares,
 
-    /** Id of a spare process that is ready, for a new session to take; undefined when there is none. */
-    spareId(agent: AgentConfig): string | undefined {
-      const ready = (place: Place) =>
-        place.agentId === agent.id && place.chatId === "" && place.runtime && sameProcess(place.agent, agent);
-      return [...places.values()].find(ready)?.sessionId;
+    /** Removes the folders of spare processes that an earlier run left. */
+    async sweepSpares(agentId: string) {
+      const own = new Set([...places.values()].map(({ spareDir }) => spareDir));
+      const folder = dirname(deps.sessionDir(agentId, SPARE_CHAT, "-"));
+      const names = await readdir(folder).catch(() => []);
+      const left = names.map((name) => join(folder, name)).filter((path) => !own.has(path));
+      await Promise.allSettled(left.map((path) => rm(path, { recursive: true, force: true })));
+    },
+
+    /**
+     * Gives a spare process that is ready to a new session of `chatId`, whose id is the spare's; nobody else gets it.
+     * Undefined when there is none. The session may lose the process again, but never the id.
+     */
+    takeSpare(agent: AgentConfig, chatId: string): string | undefined {
+      const place = [...places.values()].find(
+        (candidate) =>
+          candidate.agentId === agent.id &&
+          candidate.chatId === "" &&
+          candidate.runtime &&
+          sameProcess(candidate.agent, agent),
+      );
+      if (!place || stopped) return undefined;
+      place.chatId = chatId;
+      place.scope.chatId = chatId;
+      place.scope.sessionDir = deps.sessionDir(agent.id, chatId, place.sessionId);
+      place.lastActivity = clock.now();
+      armIdle(place);
+      mkdir(place.scope.sessionDir, { recursive: true, mode: 0o700 }).catch((error) =>
+        log.warn({ err: error, session: place.sessionId }, "the session's folder could not be made"),
+      );
+      fillSpares(agent);
+      return place.sessionId;
     },
 
     /** Re-reads what a new configuration changes: idle times, and processes whose agent is gone or different. */
@@ -330,6 +342,16 @@ export function createPool(deps: SessionDeps) {
       freed.ringAll();
     },
 
+    /** Takes and starts nothing more. */
+    refuse() {
+      stopped = true;
+    },
+
+    /** Ends the processes that no turn is using. */
+    dropIdle() {
+      for (const place of [...places.values()]) if (!place.busy) void drop(place);
+    },
+
     /** Ends every process. Resolves when all are gone. */
     async close() {
       stopped = true;
@@ -339,10 +361,3 @@ export function createPool(deps: SessionDeps) {
   };
 }
 export type Pool = ReturnType<typeof createPool>;
-
-/** True when a process started for `a` may serve `b`: all that reaches the process is the same. */
-function sameProcess(a: AgentConfig, b: AgentConfig): boolean {
-  const key = (agent: AgentConfig) =>
-    JSON.stringify([agent.runtime, agent.env, agent.workspace, agent.allowTools, agent.instructions]);
-  return a === b || key(a) === key(b);
-}

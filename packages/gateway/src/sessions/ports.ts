@@ -29,6 +29,8 @@ export interface ToolScope {
   readonly sessionId: string;
   sessionDir: string;
   onAttachment(attachment: Attachment): void;
+  /** What the agent awaits before it does something that cannot be undone; undefined while no turn runs. */
+  acting?: (() => Promise<void>) | undefined;
   /** Takes a file that goes into the chat; undefined where a chat takes none. */
   onFile?: ((file: SharedFile) => void) | undefined;
 }
@@ -85,6 +87,8 @@ export type TurnStep =
   | "before-user-row"
   | "after-user-row"
   | "after-spawn"
+  | "agent-began"
+  | "after-began-row"
   | "first-delta"
   | "before-assistant-row"
   | "after-assistant-row"

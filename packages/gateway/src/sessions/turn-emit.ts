@@ -1,19 +1,26 @@
 import type { Attachment, MessageStep } from "@agent-gateway/contract";
+import { sleep } from "../lib/clock.ts";
 import { cutToBytes } from "../lib/cut-text.ts";
 import type { RuntimeEvent } from "../runtimes/types.ts";
 import type { SessionDeps } from "./ports.ts";
 import { createStepRecorder } from "./steps.ts";
+import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { PartWriter } from "./turn-parts.ts";
 
 /** Images that one turn may leave, and what of them may wait in memory for the disk. */
 const MAX_IMAGES = 100;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** The end of a turn waits this long for images that are still being stored. */
+const IMAGES_MS = 5_000;
 
 /** Takes what an agent says in one turn, until the turn is closed. */
 export interface Emitter {
+  /** Throws, after the turn was told, when the turn cannot go on; the runtime's process is ended for it. */
   emit(event: RuntimeEvent): void;
   attach(attachment: Attachment): void;
+  /** Resolves when it is on disk that the agent has begun: only then may it do what cannot be undone. */
+  acting(): Promise<void>;
   readonly attachments: Attachment[];
   /** True once anything at all came from the agent. */
   readonly produced: boolean;
@@ -35,6 +42,8 @@ export function createEmitter(room: {
   marked: boolean;
   /** Stores the text as it grows. */
   partial: boolean;
+  /** Told of what an event led to that ends the turn. */
+  fail(error: unknown): void;
 }): Emitter {
   const { deps, agentId, turnLog, parts } = room;
   const attachments: Attachment[] = [];
@@ -45,6 +54,17 @@ export function createEmitter(room: {
   const recorder = createStepRecorder(deps.clock);
   let produced = false;
   let closed = false;
+  let textBytes = 0;
+  let begun: Promise<void> = Promise.resolve();
+
+  const begin = () => {
+    if (produced) return;
+    produced = true;
+    if (!room.marked) return;
+    deps.step("agent-began");
+    begun = parts.mark().then(() => deps.step("after-began-row"));
+    begun.catch((error) => deps.log.error({ err: error }, "storing that the agent has begun failed"));
+  };
 
   const attach = (attachment: Attachment) => {
     attachments.push(attachment);
@@ -74,6 +94,44 @@ export function createEmitter(room: {
     }
   };
 
+  const say = (text: string) => {
+    if (turnLog.text === "") deps.step("first-delta");
+    const taken = cutToBytes(text, MAX_TEXT_BYTES - textBytes);
+    textBytes += Buffer.byteLength(taken);
+    if (room.partial) parts.add(taken);
+    if (taken !== "") {
+      recorder.take({ type: "text", text: taken });
+      turnLog.append({ type: "text_delta", text: taken });
+    }
+    if (taken.length < text.length) throw new TextOverflow();
+  };
+
+  const take = (given: Exclude<RuntimeEvent, { type: "activity" }>) => {
+    if (given.type === "retry") return turnLog.append(given);
+    begin();
+    const event = bounded(given);
+    if (event.type !== "text") recorder.take(event);
+    switch (event.type) {
+      case "text":
+        return say(event.text);
+      case "thinking":
+        return turnLog.append({ type: "thinking", text: event.text });
+      case "tool_use":
+        return turnLog.append(event);
+      case "tool_result":
+        return turnLog.append({
+          type: "tool_result",
+          id: event.id,
+          is_error: event.isError,
+          ...(event.result !== undefined && { result: event.result }),
+        });
+      case "image":
+        return takeImage(event.mime, event.data);
+      default:
+        event satisfies never;
+    }
+  };
+
   return {
     attachments,
     get produced() {
@@ -82,48 +140,27 @@ export function createEmitter(room: {
     steps: recorder.finish,
     emit(given) {
       if (closed || given.type === "activity" || (given.type === "text" && given.text === "")) return;
-      if (given.type === "retry") return turnLog.append(given);
-      const event = bounded(given);
-      recorder.take(event);
-      if (!produced) {
-        produced = true;
-        if (room.marked) parts.mark();
-      }
-      switch (event.type) {
-        case "text":
-          if (turnLog.text === "") {
-            deps.step("first-delta");
-            if (room.partial) parts.begin();
-          }
-          turnLog.append({ type: "text_delta", text: event.text });
-          return;
-        case "thinking":
-          turnLog.append({ type: "thinking", text: event.text });
-          return;
-        case "tool_use":
-          turnLog.append(event);
-          return;
-        case "tool_result":
-          turnLog.append({
-            type: "tool_result",
-            id: event.id,
-            is_error: event.isError,
-            ...(event.result !== undefined && { result: event.result }),
-          });
-          return;
-        case "image":
-          takeImage(event.mime, event.data);
-          return;
-        default:
-          event satisfies never;
+      try {
+        take(given);
+      } catch (error) {
+        closed = true;
+        room.fail(error);
+        throw error;
       }
     },
     attach(attachment) {
       if (!closed) attach(attachment);
     },
+    async acting() {
+      if (closed) throw new Error("The turn is over.");
+      begin();
+      await begun.catch(() => {
+        throw new Error("The gateway could not store that the agent has begun; its disk may be full.");
+      });
+    },
     async close() {
       closed = true;
-      await Promise.all(pending);
+      await Promise.race([Promise.all(pending), sleep(deps.clock, IMAGES_MS)]);
     },
   };
 }

@@ -1,8 +1,11 @@
 import type { MessageStep } from "@agent-gateway/contract";
 import type { Statement } from "../db/index.ts";
+import { cutToBytes } from "../lib/cut-text.ts";
 import type { TurnOutcome } from "../runtimes/types.ts";
 import type { RuntimeState, SessionStore } from "./store.ts";
+import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
 import { failureOf, mediaPathOf, type TurnResult } from "./turn-result.ts";
+import type { StopReason } from "./turn-types.ts";
 
 /** What the end of a turn leaves on disk. */
 export interface TurnEnd {
@@ -21,6 +24,18 @@ export interface TurnEnd {
   dropParts: boolean;
   /** The agent program's own session. */
   program: Omit<RuntimeState, "upto"> | null;
+}
+
+/** What a turn came to, from how the agent ended it and why it was stopped. */
+export function settleOutcome(outcome: TurnOutcome, reason: StopReason | undefined) {
+  const text = cutToBytes(outcome.text, MAX_TEXT_BYTES);
+  if (text.length < outcome.text.length) {
+    return { status: "failed" as const, text, error: new TextOverflow().message, reason };
+  }
+  const stopped = reason === "timeout" ? ("timeout" as const) : ("interrupted" as const);
+  const status =
+    reason === undefined || (outcome.status === "done" && reason !== "timeout") ? outcome.status : stopped;
+  return { status, text, error: outcome.error, reason };
 }
 
 /** Statements that store a turn's reply and close the turn. */

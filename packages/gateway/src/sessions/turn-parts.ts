@@ -9,18 +9,16 @@ const PART_EVERY_MS = 60;
 
 /** Stores the text of a running turn piece by piece, so that a crash keeps it. */
 export interface PartWriter {
-  /** Begins to store the text as it grows. */
-  begin(): void;
-  /** Stores a row at once, also without text: that alone says the agent has begun. */
-  mark(): void;
+  /** Takes the next piece of text; from the first on, what came is stored now and then. */
+  add(text: string): void;
+  /** Stores a row at once, also without text: that alone says the agent has begun. Resolves when it is on disk. */
+  mark(): Promise<void>;
   /** Stores nothing from now on; true when there are rows to delete. */
   end(): boolean;
 }
 
 export function createPartWriter(room: {
   requestId: string;
-  /** The reply's text so far. */
-  text: () => string;
   db: Pick<Database, "write">;
   store: Pick<SessionStore, "addPart">;
   clock: Clock;
@@ -28,34 +26,36 @@ export function createPartWriter(room: {
 }): PartWriter {
   const { requestId, clock, log } = room;
   let cancel = () => {};
-  let stored = 0;
+  let armed = false;
+  /** What came since the last row. */
+  let waiting = "";
   let written = false;
   let ended = false;
 
-  const write = (text: string) => {
-    stored += text.length;
+  const write = async () => {
+    const text = waiting;
+    waiting = "";
     written = true;
-    room.db
-      .write(room.store.addPart(requestId, text))
-      .catch((error) => log.error({ err: error }, "storing partial text failed"));
+    await room.db.write(room.store.addPart(requestId, text));
   };
   const arm = (ms: number) => {
-    cancel();
+    armed = true;
     cancel = clock.after(ms, save);
   };
   const save = () => {
-    const text = room.text().slice(stored);
-    if (text !== "") write(text);
+    if (ended) return;
+    if (waiting !== "") write().catch((error) => log.error({ err: error }, "storing partial text failed"));
     arm(PART_EVERY_MS);
   };
 
   return {
-    begin() {
-      if (!ended) arm(FIRST_PART_MS);
+    add(text) {
+      if (ended) return;
+      waiting += text;
+      if (!armed) arm(FIRST_PART_MS);
     },
-    mark() {
-      if (ended || written) return;
-      write(room.text());
+    async mark() {
+      if (!ended) await write();
     },
     end() {
       ended = true;

@@ -1,5 +1,6 @@
 import type { Attachment, ErrorCode, TurnEvent } from "@agent-gateway/contract";
 import type { SharedFile } from "./ports.ts";
+import { TextOverflow } from "./turn-cap.ts";
 
 /** How a turn ended, for those who wait for it as a whole. */
 export interface TurnResult {
@@ -20,7 +21,9 @@ export function isSentence(error: unknown): error is Error {
 }
 
 export function sentenceOf(error: unknown): string {
-  return isSentence(error) ? error.message : "The agent could not be run; the gateway's log says why.";
+  return isSentence(error) || error instanceof TextOverflow
+    ? error.message
+    : "The agent could not be run; the gateway's log says why.";
 }
 
 /** Why a turn failed, as a caller and history are told; undefined where it did not. */

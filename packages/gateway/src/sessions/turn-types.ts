@@ -38,6 +38,8 @@ export interface TurnRequest {
   uptoId?: number;
   /** Done in place of asking the agent; where it gives no text, the agent is asked after all. */
   act?: (runtime: RuntimeSession) => Promise<{ summary: string | null } | null>;
+  /** The caller holds the session itself; nobody else's turn begins in it. */
+  holds?: boolean;
   /** The turn is interrupted after this and `hardCapMs` more. */
   softMs: number;
 }

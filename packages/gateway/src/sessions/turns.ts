@@ -1,12 +1,15 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { TurnOutcome } from "../runtimes/types.ts";
+import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
+import type { Place } from "./place.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps, SharedFile } from "./ports.ts";
 import type { SessionStore } from "./store.ts";
+import { TextOverflow } from "./turn-cap.ts";
 import { historyOf, resumeState } from "./turn-context.ts";
 import { createEmitter } from "./turn-emit.ts";
-import { endStatements } from "./turn-end.ts";
+import { endStatements, settleOutcome } from "./turn-end.ts";
 import { createTurnLog } from "./turn-log.ts";
 import { createPartWriter } from "./turn-parts.ts";
 import { failureOf, isSentence, lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
@@ -17,18 +20,18 @@ const INTERRUPT_GRACE_MS = 7_000;
 const SHUTDOWN_GRACE_MS = 1_500;
 
 /** The one turn loop of the product. */
-export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) {
+export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, holds: Holds) {
   const { clock, db, log } = deps;
   const running = new Map<string, Turn>();
   const kept = new Map<string, Turn[]>();
   const keep = createKeeper(deps, kept);
 
-  /** Starts a turn at once, or throws `SESSION_BUSY` or `CAPACITY` with nothing changed. */
-  const start = (request: TurnRequest): Turn => {
+  let refusing = false;
+
+  const begin = (request: TurnRequest, place: Place): Turn => {
     const { agent, requestId, session } = request;
     const uuid = session.uuid;
-    if (running.has(uuid)) throw new GatewayError("SESSION_BUSY");
-    const place = pool.reserve(agent, { chatId: session.chat_id, sessionId: uuid });
+    const stoodReady = place.runtime !== undefined;
     const turnLog = createTurnLog(requestId);
     const startedAt = clock.now();
     const files: SharedFile[] = [];
@@ -45,7 +48,9 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     let stopReason: StopReason | undefined;
     let forceEnd: (outcome: TurnOutcome) => void = () => {};
     let interruptible = false;
-    const parts = createPartWriter({ requestId, text: () => turnLog.text, db, store, clock, log });
+    /** What the end of the turn stores is decided: nothing changes it any more. */
+    let ending = false;
+    const parts = createPartWriter({ requestId, db, store, clock, log });
     const agentSays = createEmitter({
       deps,
       agentId: agent.id,
@@ -53,6 +58,15 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
       parts,
       marked: request.closing !== undefined,
       partial: request.kind !== "compact",
+      fail(error) {
+        forceEnd({ status: "failed", text: turnLog.text, error: sentenceOf(error) });
+        if (!(error instanceof TextOverflow))
+          log.error(
+            { err: error, session: uuid, request: requestId },
+            "what the agent said could not be taken",
+          );
+        void pool.drop(place);
+      },
     });
     const { emit } = agentSays;
 
@@ -84,13 +98,14 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         await durable;
         const runtime = await opening;
         deps.step("after-spawn");
+        // What is done in place of asking cannot be interrupted: a stop ends the process instead.
+        const own = stopReason ? null : await request.act?.(runtime);
         if (stopReason) return { status: "interrupted", text: "" };
-        interruptible = true;
-        const own = await request.act?.(runtime);
         if (own?.summary) return { status: "done", text: own.summary };
+        interruptible = true;
         const input = { text: request.text, files: request.files ?? [] };
         const outcome = await runtime.turn(input, emit);
-        if (!outcome.unread || stopReason) return outcome;
+        if (!outcome.unread || !stoodReady || stopReason) return outcome;
         await runtime.closed;
         return await (await pool.runtime(place, open)).turn(input, emit);
       } catch (error) {
@@ -99,16 +114,15 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     };
 
     const finish = async (outcome: TurnOutcome): Promise<TurnResult> => {
+      ending = true;
       const now = clock.now();
       const durationMs = now - startedAt;
-      const status =
-        stopReason === "timeout"
-          ? "timeout"
-          : stopReason && outcome.status !== "done"
-            ? "interrupted"
-            : outcome.status;
-      const text =
-        outcome.text.length >= turnLog.text.length || outcome.status === "done" ? outcome.text : turnLog.text;
+      const said = outcome.text.length >= turnLog.text.length || outcome.status === "done";
+      const { status, text, error, reason } = settleOutcome(
+        said ? outcome : { ...outcome, text: turnLog.text },
+        // An agent that dies while the gateway stops was most likely ended with it.
+        stopReason ?? (refusing && outcome.status !== "done" ? "shutdown" : undefined),
+      );
       const dropParts = parts.end();
       if (turnLog.text === "" && text !== "" && status === "done") emit({ type: "text", text });
       await agentSays.close();
@@ -120,7 +134,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         files,
         durationMs,
         stored: true,
-        ...(outcome.error !== undefined && { error: outcome.error }),
+        ...(error !== undefined && { error }),
       };
       const failure = failureOf(result);
       if (failure) {
@@ -143,7 +157,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
           dropParts,
           program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
         }),
-        ...(request.closing?.({ result, reason: stopReason, produced }) ?? []),
+        ...(request.closing?.({ result, reason, produced }) ?? []),
       ];
       deps.step("before-assistant-row");
       try {
@@ -161,6 +175,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     };
 
     const stop: Turn["stop"] = async (reason = "stop") => {
+      if (ending) return void (await turn.done);
       stopReason ??= reason;
       const graceMs = reason === "shutdown" ? SHUTDOWN_GRACE_MS : INTERRUPT_GRACE_MS;
       const cancel = clock.after(graceMs, () => {
@@ -201,6 +216,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
         const durationMs = clock.now() - startedAt;
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }
+      ending = true;
+      parts.end();
       cancelCap();
       // The session is free before the last event tells so: whoever reads it may send the next message at once.
       running.delete(uuid);
@@ -212,7 +229,13 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     };
 
     place.scope.onAttachment = agentSays.attach;
-    place.scope.onFile = request.closing ? (file) => files.push(file) : undefined;
+    place.scope.acting = agentSays.acting;
+    place.scope.onFile = request.closing
+      ? (file) => {
+          if (ending) throw new Error("The turn is over; the file was not sent.");
+          files.push(file);
+        }
+      : undefined;
     const turn: Turn = {
       log: turnLog,
       requestId,
@@ -227,8 +250,28 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool) 
     return turn;
   };
 
+  /** Starts a turn at once, or throws `SESSION_BUSY`, `CAPACITY` or `UNAVAILABLE` with nothing changed. */
+  const start = (request: TurnRequest): Turn => {
+    const { agent, session } = request;
+    const { uuid } = session;
+    if (refusing) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
+    if (running.has(uuid) || (holds.has(uuid) && !request.holds)) throw new GatewayError("SESSION_BUSY");
+    const place = pool.reserve(agent, { chatId: session.chat_id, sessionId: uuid });
+    try {
+      return begin(request, place);
+    } catch (error) {
+      pool.release(place);
+      throw error;
+    }
+  };
+
   return {
     start,
+    /** No turn begins from now on. */
+    refuse() {
+      refusing = true;
+      pool.refuse();
+    },
     running: (sessionId: string) => running.get(sessionId),
     allRunning: () => [...running.values()],
     /** Finished turns of a session that can still be read, the newest last. */

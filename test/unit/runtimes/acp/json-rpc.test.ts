@@ -90,15 +90,16 @@ describe("JSON-RPC lines", () => {
     );
   });
 
-  test("a request of the other end is answered with its own id; an unknown method is -32601", () => {
+  test("a request of the other end is answered with its own id; an unknown method is -32601", async () => {
     const { written, receive } = peer({
-      onRequest: (method) => (method === "known" ? { fine: true } : undefined),
+      onRequest: (method) => (method === "known" ? Promise.resolve({ fine: true }) : undefined),
     });
     receive({ jsonrpc: "2.0", id: "a", method: "known", params: {} });
     receive({ jsonrpc: "2.0", id: 0, method: "terminal/create" });
+    await Promise.resolve();
     expect(written).toEqual([
-      { jsonrpc: "2.0", id: "a", result: { fine: true } },
       { jsonrpc: "2.0", id: 0, error: { code: -32601, message: "Method not found." } },
+      { jsonrpc: "2.0", id: "a", result: { fine: true } },
     ]);
   });
 

@@ -98,6 +98,8 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         taken.map((one) => deps.fetchMedia(adapter, place, agent, one.message, stopped)),
       );
       const { media } = kept;
+      // What the stop kept from being fetched must not be told as missing: the next start takes the message up.
+      if (stopped.aborted) return;
       const { chatId, before, session } = sessionOf(row);
       const turn = await deps.sessions.send({
         agent,

@@ -13,7 +13,7 @@ export interface RpcOptions {
   /** Writes one message and its newline. */
   write(line: string): void;
   /** Answers a request of the other end; undefined stands for an unknown method. */
-  onRequest(method: string, params: Fields): Fields | undefined;
+  onRequest(method: string, params: Fields): Promise<Fields> | undefined;
   onNotification(method: string, params: Fields): void;
   clock: Clock;
 }
@@ -30,6 +30,7 @@ export interface RpcPeer {
 }
 
 const METHOD_NOT_FOUND = -32601;
+const INTERNAL_ERROR = -32603;
 
 export function createRpcPeer({ write, onRequest, onNotification, clock }: RpcOptions): RpcPeer {
   const open = new Map<number, (answer: RpcAnswer) => void>();
@@ -40,8 +41,11 @@ export function createRpcPeer({ write, onRequest, onNotification, clock }: RpcOp
 
   const serve = (id: unknown, method: string, params: Fields) => {
     const result = onRequest(method, params);
-    if (result) send({ id, result });
-    else send({ id, error: { code: METHOD_NOT_FOUND, message: "Method not found." } });
+    if (!result) return send({ id, error: { code: METHOD_NOT_FOUND, message: "Method not found." } });
+    result.then(
+      (value) => send({ id, result: value }),
+      (error: Error) => send({ id, error: { code: INTERNAL_ERROR, message: error.message } }),
+    );
   };
 
   return {

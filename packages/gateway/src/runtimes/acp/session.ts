@@ -43,8 +43,8 @@ export async function openAcpSession(
     // What an agent repeats of an old conversation comes while no turn runs.
     current?.reader.read(params.update);
   };
-  const onRequest = (method: string, params: Fields): Fields | undefined => {
-    if (method !== "session/request_permission") return undefined;
+  const permit = async (params: Fields): Promise<Fields> => {
+    await options.acting?.();
     if (isFields(params.toolCall)) current?.reader.asked(params.toolCall);
     const known = (id: string) => current?.reader.toolName(id);
     if (isFields(params.toolCall) && typeof params.toolCall.toolCallId === "string") {
@@ -52,6 +52,8 @@ export async function openAcpSession(
     }
     return answerPermission(params, rules, known, current?.interrupted ?? true);
   };
+  const onRequest = (method: string, params: Fields): Promise<Fields> | undefined =>
+    method === "session/request_permission" ? permit(params) : undefined;
 
   const bridge = options.tools.length > 0 ? await openToolBridge(options) : null;
   if (bridge) undo.defer(bridge.close);

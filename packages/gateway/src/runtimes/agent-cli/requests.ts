@@ -9,10 +9,14 @@ export interface RequestHandler {
   cancel(id: string): void;
 }
 
-/** @param allowTools the agent's configuration: all tools, none, or these; the gateway's own are always allowed. */
+/**
+ * @param allowTools the agent's configuration: all tools, none, or these; the gateway's own are always allowed.
+ * @param acting awaited before a tool is allowed; rejects with a sentence for the agent.
+ */
 export function createRequestHandler(
   allowTools: boolean | readonly string[],
   toolServer: ToolServer,
+  acting: () => Promise<void> = async () => {},
 ): RequestHandler {
   const pending = new Set<string>();
   const allowed = (name: string) =>
@@ -20,9 +24,14 @@ export function createRequestHandler(
 
   const answer = async (request: Fields): Promise<Fields | null> => {
     if (request.subtype === "can_use_tool") {
-      return allowed(textOrNull(request.tool_name) ?? "")
-        ? { behavior: "allow", updatedInput: isFields(request.input) ? request.input : {} }
-        : { behavior: "deny", message: "This tool is not allowed for this agent." };
+      if (!allowed(textOrNull(request.tool_name) ?? ""))
+        return { behavior: "deny", message: "This tool is not allowed for this agent." };
+      try {
+        await acting();
+      } catch (error) {
+        return { behavior: "deny", message: (error as Error).message };
+      }
+      return { behavior: "allow", updatedInput: isFields(request.input) ? request.input : {} };
     }
     if (
       request.subtype === "mcp_message" &&

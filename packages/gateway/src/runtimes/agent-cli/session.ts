@@ -42,7 +42,7 @@ export async function openAgentCliSession(
 ): Promise<RuntimeSession> {
   const { log, clock, signal } = options;
   const launch = await prepareLaunch(runtime, options);
-  const requests = createRequestHandler(options.allowTools, createToolServer(options.tools));
+  const requests = createRequestHandler(options.allowTools, createToolServer(options.tools), options.acting);
   const gone = Promise.withResolvers<void>();
 
   let link: Link;
@@ -55,7 +55,6 @@ export async function openAgentCliSession(
   // An imported session keeps its id; the program takes UUIDs alone.
   const ownId = UUID.test(options.sessionId) ? options.sessionId : randomUUID();
   let version: string | null = null;
-  let served = 0;
   let lastPercent: number | undefined;
   let restarts = 0;
   let closing = false;
@@ -157,7 +156,7 @@ export async function openAgentCliSession(
     const to = link;
     const line = await makeLine().catch(() => null);
     if (run.interrupted || closing) return INTERRUPTED;
-    if (dead) return { ...failed(ENDED), unread: served > 0 };
+    if (dead) return { ...failed(ENDED), unread: true };
     if (line === null) return failed("A file of the message could not be read.");
     if (to !== link) return "lost";
     run.sentTo(to);
@@ -165,7 +164,7 @@ export async function openAgentCliSession(
     const how = await run.end;
     if (how === "lost") return how;
     unreplayed = [];
-    return served++ === 0 && how.unread ? { ...how, unread: false } : how;
+    return how;
   }
 
   /** Sends a line and follows it to its end, over a restart if need be. */

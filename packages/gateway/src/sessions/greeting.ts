@@ -1,0 +1,63 @@
+import type { AgentConfig } from "../config/index.ts";
+import { type Folder, openRoot } from "../lib/guarded/folder.ts";
+import { readInside } from "../lib/guarded/read.ts";
+import { createMutex } from "../lib/mutex.ts";
+import type { SessionDeps } from "./ports.ts";
+import type { SessionRow } from "./store.ts";
+import type { Turn } from "./turn-types.ts";
+import type { Turns } from "./turns.ts";
+
+const GREETING_FILE = "GREETING.md";
+const MAX_GREETING_BYTES = 65_536;
+
+/** What a greeting is for. */
+export interface GreetRequest {
+  agent: AgentConfig;
+  requestId: string;
+  softMs: number;
+  /** The session, looked up anew; throws when it is gone or busy. */
+  session: () => SessionRow;
+}
+
+/**
+ * Takes an agent's one-shot greeting and lets the agent answer it; undefined when there is none. The file goes only
+ * when its turn is sure to run. One at a time for each agent: who comes second finds the file gone.
+ */
+export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns, "start">) {
+  const queues = new Map<string, ReturnType<typeof createMutex>>();
+
+  const inWorkspace = async (agent: AgentConfig, task: (folder: Folder) => Promise<void>): Promise<void> => {
+    try {
+      await using folder = await openRoot(agent.workspace);
+      await task(folder);
+    } catch (error) {
+      deps.log.error({ err: error, agent: agent.id }, "the greeting's file could not be changed");
+    }
+  };
+
+  const greet = async ({ agent, session, requestId, softMs }: GreetRequest): Promise<Turn | undefined> => {
+    const text = await readInside(agent.workspace, GREETING_FILE, MAX_GREETING_BYTES).then(
+      (bytes) => bytes.toString("utf8"),
+      () => "",
+    );
+    const row = session();
+    if (text.trim() === "") return undefined;
+    const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs });
+    await inWorkspace(agent, (folder) => folder.remove(GREETING_FILE));
+    try {
+      await turn.started;
+    } catch (error) {
+      await inWorkspace(agent, (folder) => folder.write(GREETING_FILE, text));
+      throw error;
+    }
+    return turn;
+  };
+
+  return (request: GreetRequest): Promise<Turn | undefined> => {
+    // Refused before the wait, as after it.
+    request.session();
+    const queue = queues.get(request.agent.id) ?? createMutex();
+    queues.set(request.agent.id, queue);
+    return queue(() => greet(request));
+  };
+}

@@ -1,0 +1,41 @@
+import { GatewayError } from "@agent-gateway/contract";
+
+/** Sessions that something other than a turn has for itself: no turn begins in them meanwhile. */
+export interface Holds {
+  has(sessionId: string): boolean;
+  /** Runs `work` with the session held. Throws `SESSION_BUSY` when it is held already. */
+  during<T>(sessionId: string, work: () => Promise<T>): Promise<T>;
+  /** The same, but waits until the session is free; `before` is done each time before the wait. */
+  next<T>(sessionId: string, before: () => Promise<unknown>, work: () => Promise<T>): Promise<T>;
+}
+
+/** @param released called when a session is free again. */
+export function createHolds(released: () => void): Holds {
+  const held = new Map<string, Promise<void>>();
+
+  const during = async <T>(sessionId: string, work: () => Promise<T>): Promise<T> => {
+    if (held.has(sessionId)) throw new GatewayError("SESSION_BUSY");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held.set(sessionId, promise);
+    try {
+      return await work();
+    } finally {
+      held.delete(sessionId);
+      resolve();
+      released();
+    }
+  };
+
+  return {
+    has: (sessionId) => held.has(sessionId),
+    during,
+    async next(sessionId, before, work) {
+      for (;;) {
+        await before();
+        const other = held.get(sessionId);
+        if (!other) return during(sessionId, work);
+        await other;
+      }
+    },
+  };
+}

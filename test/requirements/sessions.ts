@@ -1,0 +1,9 @@
+/** What sessions, their turns and the process of the gateway keep to under load, at a stop and after a failure. */
+export const sessions = {
+  "HOLD-1": "a spare process serves one session: its id is taken once, whatever asks for it at the same time",
+  "HOLD-2": "a spare process that dies is replaced unnoticed; the session that took its id works",
+  "HOLD-3": "a greeting goes to one session, however many ask for it at the same time; the others get 204",
+  "HOLD-4": "stop during a compaction ends it at once and asks the agent for nothing more",
+  "HOLD-5": "a deleted session leaves no folder",
+  "HOLD-6": "while a session is cleared, compacted, restarted or deleted no turn begins in it",
+};
