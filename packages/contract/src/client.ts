@@ -64,7 +64,7 @@ interface Loose extends Common {
 
 /** Makes a client; it keeps no state. */
 export function createClient({ baseUrl, key, fetch = globalThis.fetch }: ClientOptions): Client {
-  const base = baseUrl.replace(/\/+$/, "");
+  const base = baseUrl.replace(/(?<!\/)\/+$/, "");
 
   const send = async (name: RouteName, input: Loose = {}, accept?: string): Promise<Response> => {
     const decl: RouteDecl = routes[name];

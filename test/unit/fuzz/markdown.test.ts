@@ -102,10 +102,14 @@ const HOSTILE: [head: string, piece: string, tail: string][] = [
 
 describe("the page's Markdown", () => {
   it.each(HOSTILE)("takes time in proportion to %j, %j…, %j [PAGE-1]", (head, piece, tail) => {
-    expectLinear(readAll, (size) => filled(size, piece, head, tail), JSON.stringify([head, piece, tail]));
+    return expectLinear(
+      readAll,
+      (size) => filled(size, piece, head, tail),
+      JSON.stringify([head, piece, tail]),
+    );
   });
 
-  it("takes time in proportion to pieces put together by chance [PAGE-1]", () => {
+  it("takes time in proportion to pieces put together by chance [PAGE-1]", async () => {
     const piece = fc.constantFrom(
       ..."# \t\n`~*_-+>|:[]()<!\\\"'.1a".split(""),
       "](",
@@ -115,9 +119,13 @@ describe("the page's Markdown", () => {
       "\n|-|\n",
     );
     const pieces = fc.array(piece, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
-    fc.assert(
+    await fc.assert(
       fc.property(pieces, pieces, pieces, (head, body, tail) => {
-        expectLinear(readAll, (size) => filled(size, body, head, tail), JSON.stringify([head, body, tail]));
+        return expectLinear(
+          readAll,
+          (size) => filled(size, body, head, tail),
+          JSON.stringify([head, body, tail]),
+        );
       }),
       { seed: 20_260_601, numRuns: 40 },
     );

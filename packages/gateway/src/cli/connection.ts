@@ -35,7 +35,7 @@ export function connect(parsed: Parsed, env: Env): Connection {
   if (!URL.canParse(given) || !/^https?:\/\/./.test(given)) {
     throw new UsageError("--url takes an address such as http://127.0.0.1:10850.");
   }
-  const url = given.replace(/\/+$/, "");
+  const url = given.replace(/(?<!\/)\/+$/, "");
   const key = (last(parsed, "key") ?? env.GATEWAY_API_KEY) || undefined;
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
     throw new UsageError("--key takes the key alone, without spaces or line ends.");

@@ -22,8 +22,10 @@ export function parseForEdit(text: string): Record<string, unknown> {
 
 /** Writes JSON with the indentation, the line ends and the last line end of `model`. */
 export function stringifyLike(value: unknown, model: string): string {
-  const oneLine = !/\n\s*\S/.test(model.trim());
+  const oneLine = !model.trim().includes("\n");
   const indent = /^[[{]\s*?\r?\n([ \t]+)/.exec(model.replace(/^\uFEFF/, "").trimStart())?.[1] ?? "  ";
-  const text = JSON.stringify(value, null, oneLine ? 0 : indent) + (/\n\s*$/.test(model) ? "\n" : "");
+  const text =
+    JSON.stringify(value, null, oneLine ? 0 : indent) +
+    (model.slice(model.trimEnd().length).includes("\n") ? "\n" : "");
   return model.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
 }

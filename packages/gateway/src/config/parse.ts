@@ -8,7 +8,7 @@ function syntaxProblem(message: string, text: string): string {
   const [what = message] = message.split(/, (?=\.{3}"|")| in JSON/);
   const known = /line \d+/.exec(message)?.[0];
   // V8 quotes ten characters on either side of the place.
-  const quoted = /(\.{3})?"(.*?)"(?:\.{3})? is not valid JSON$/s.exec(message);
+  const quoted = /(\.{3})?"(.{0,80}?)"(?:\.{3})? is not valid JSON$/s.exec(message);
   const start = quoted ? text.indexOf(quoted[2]!) : -1;
   const before = start === -1 ? null : text.slice(0, start + (quoted?.[1] ? 10 : 0));
   const where = known ?? (before === null ? null : `near line ${before.split("\n").length}`);

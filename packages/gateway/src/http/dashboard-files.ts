@@ -26,7 +26,7 @@ const NOT_BUILT =
   "<p>The dashboard is not built. Build it with <code>npm run build</code>, then reload this page.</p></html>";
 
 /** Bundlers put the hash of its content into such a file's name, so it never changes. */
-const HASHED = /^assets\/.+-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
+const HASHED = /^assets\/[^/]{1,100}-[A-Za-z0-9_-]{8,40}\.[a-z0-9]{1,10}$/;
 
 type Bytes = { status: number; headers: Record<string, string>; bytes: Uint8Array | string };
 

@@ -97,7 +97,7 @@ async function findSource(
 }
 
 function modelsUrl(base: string): URL {
-  const url = URL.parse(`${base.replace(/\/+$/, "")}/v1/models`);
+  const url = URL.parse(`${base.replace(/(?<!\/)\/+$/, "")}/v1/models`);
   if (!url) throw new CatalogueError("the base URL is not a URL");
   return checkTransport(url);
 }

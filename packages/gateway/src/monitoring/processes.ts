@@ -117,7 +117,7 @@ async function fromPs(): Promise<Found[]> {
     timeoutMs: PS_TIMEOUT_MS,
   });
   return stdout.split("\n").flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(.+?)\s*$/.exec(line);
+    const match = /^(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(.+)$/.exec(line.trim());
     if (!match) return [];
     const [pid, ppid, cpu, rssKb] = match.slice(1, 5).map(Number) as [number, number, number, number];
     const info: ProcessInfo = { pid, ppid, cpu, rssKb, command: match[5]! };

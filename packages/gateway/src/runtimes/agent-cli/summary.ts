@@ -4,7 +4,7 @@
  */
 export function readSummary(message: string | null): string | null {
   if (message === null) return null;
-  const text = message.replaceAll(/<system-reminder>[\s\S]*?<\/system-reminder>/g, "");
+  const text = withoutReminders(message);
   const start = /(?:^|\n)Summary:\n/.exec(text);
   const body = start ? text.slice(start.index + start[0].length) : text;
   const end =
@@ -13,4 +13,18 @@ export function readSummary(message: string | null): string | null {
     );
   const summary = (end ? body.slice(0, end.index) : body).trim();
   return summary === "" ? null : summary;
+}
+
+const OPEN = "<system-reminder>";
+const CLOSE = "</system-reminder>";
+
+function withoutReminders(message: string): string {
+  let text = "";
+  for (let at = 0; ; ) {
+    const open = message.indexOf(OPEN, at);
+    const close = open < 0 ? -1 : message.indexOf(CLOSE, open);
+    if (close < 0) return text + message.slice(at);
+    text += message.slice(at, open);
+    at = close + CLOSE.length;
+  }
 }

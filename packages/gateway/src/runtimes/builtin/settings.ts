@@ -76,7 +76,7 @@ export function builtinSettings(
 
 /** Anthropic addresses are customarily given without their `/v1`, those of OpenAI servers with it or as a bare host. */
 function withVersion(address: string, provider: Provider): string {
-  const trimmed = address.replace(/\/+$/, "");
+  const trimmed = address.replace(/(?<!\/)\/+$/, "");
   const { pathname } = new URL(trimmed);
   const versioned = provider === "anthropic" ? /\/v\d+$/.test(pathname) : pathname !== "/";
   return versioned ? trimmed : `${trimmed}/v1`;

@@ -14,9 +14,10 @@ const MAX_COUNT = 10_000;
 
 /** Reads `count to N` and `share [path]`; all else is a plain message. */
 export function readRequest(text: string): StarterRequest {
-  const count = /^\s*count to (\d{1,5})\s*$/i.exec(text);
+  const asked = text.trim();
+  const count = /^count to (\d{1,5})$/i.exec(asked);
   if (count) return { type: "count", to: Math.min(Number(count[1]), MAX_COUNT) };
-  const share = /^\s*share(?:[ \t]+(\S.*?))?\s*$/i.exec(text);
+  const share = /^share(?:[ \t]+(\S.*))?$/i.exec(asked);
   if (share) return { type: "share", path: share[1] };
   return { type: "message" };
 }

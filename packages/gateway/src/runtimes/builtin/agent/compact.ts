@@ -43,7 +43,7 @@ export async function compact(
       maxRetries: agent.maxRetries,
       abortSignal: signal,
     });
-    const summary = (/<summary>([\s\S]*?)<\/summary>/.exec(text)?.[1] ?? text).trim();
+    const summary = between(text, "<summary>", "</summary>").trim();
     if (summary === "") return null;
     if (cut > 0) {
       conversation.messages = [
@@ -75,4 +75,11 @@ function transcript(messages: readonly ModelMessage[], window: number): string {
   const text = messages.map(transcriptOf).join("\n\n");
   const limit = Math.floor(window * TRANSCRIPT_SHARE * CHARACTERS_PER_TOKEN);
   return text.length <= limit ? text : `[…]\n${text.slice(-limit)}`;
+}
+
+/** What stands between two marks; the whole text where they are missing. */
+function between(text: string, open: string, close: string): string {
+  const start = text.indexOf(open);
+  const end = start < 0 ? -1 : text.indexOf(close, start);
+  return end < 0 ? text : text.slice(start + open.length, end);
 }
