@@ -120,7 +120,7 @@ describe("the page's Markdown", () => {
     );
     const pieces = fc.array(piece, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
     await fc.assert(
-      fc.property(pieces, pieces, pieces, (head, body, tail) => {
+      fc.asyncProperty(pieces, pieces, pieces, (head, body, tail) => {
         return expectLinear(
           readAll,
           (size) => filled(size, body, head, tail),

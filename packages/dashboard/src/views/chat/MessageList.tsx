@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Message } from "../../components/Message.tsx";
 import { hasOlder, items, live, loading, loadOlder, pending } from "../../state/conversation.ts";
@@ -32,8 +33,7 @@ export function MessageList({ here }: { here: Place }) {
     await attempt(loadOlder);
     requestAnimationFrame(() => element.scrollTo({ top: element.scrollHeight - fromEnd }));
   };
-  const onScroll = () => {
-    const element = list.current as HTMLElement;
+  const onScroll = ({ currentTarget: element }: TargetedEvent<HTMLElement>) => {
     atEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
   };
 

@@ -67,7 +67,7 @@ export function HistoryView() {
                 maxLength={500}
               />
             </label>
-            <button type="submit" class="button" disabled={!chatId}>
+            <button type="submit" class="button" disabled={list?.length === 0}>
               <Icon name="search" /> Search
             </button>
           </form>
