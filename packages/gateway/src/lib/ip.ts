@@ -4,7 +4,7 @@ import { isIPv4, isIPv6 } from "node:net";
 function groupsOf(address: string): number[] | undefined {
   if (!isIPv6(address)) return undefined;
   // An IPv4 tail stands for two groups.
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) =>
+  const hex = address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_all, a, b, c, d) =>
     [(Number(a) << 8) | Number(b), (Number(c) << 8) | Number(d)].map((part) => part.toString(16)).join(":"),
   );
   const [head = "", tail] = hex.split("::");

@@ -115,7 +115,7 @@ export function recogniseAgent(agentName: string | null): KnownProgram | undefin
 
 function recogniseWord(word: string): KnownProgram | undefined {
   const path = word.replaceAll("\\", "/");
-  const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
+  const inPackage = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
   const asPackage = /^(?:@[\w.-]+\/)?[\w.-]+(?=@|$)/.exec(path)?.[0];
   const file = basename(path).replace(/\.(?:exe|cmd|[cm]?js)$/, "");
   for (const name of [inPackage, asPackage, file]) {
