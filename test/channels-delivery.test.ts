@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startTeamchatRig, type TeamchatRig } from "./fixtures/teamchat-rig.ts";
-import { put, root, until } from "./harness.ts";
+import { KEYS, put, root, until } from "./harness.ts";
 
 const preload = ["--import", join(root, "test/fixtures/kill-at.mjs")];
 const POST = "chat.postMessage";
@@ -35,6 +35,60 @@ describe("replies", () => {
     await rig.say("SAY later");
     await settled(rig, 4);
     expect(rig.slack.texts()).toEqual(["drop", "cut", "after", "later"]);
+  });
+
+  it("of unknown outcome are counted and listed, and go out once more when the owner says so [CH-UNSURE-1, CH-UNSURE-4, CH-UNSURE-5]", async () => {
+    await using rig = await startTeamchatRig();
+    rig.slack.fail(POST, { kind: "drop", taken: false });
+    await rig.say("SAY perhaps");
+    await settled(rig, 1);
+    const path = "/api/v1/agents/assistant/channels";
+    const count = async () => {
+      const { channels } = (await rig.gateway.json("GET", path)).body as {
+        channels: Array<{ unknown: number }>;
+      };
+      const { agents } = (await rig.gateway.json("GET", "/status")).body as {
+        agents: Array<{ channels: Record<string, { unknown: number }> }>;
+      };
+      const metrics = await (await rig.gateway.request("GET", "/metrics")).text();
+      return [
+        channels.at(-1)!.unknown,
+        agents[0]!.channels.teamchat!.unknown,
+        Number(
+          /^agent_gateway_channel_unknown_deliveries\{.*channel="teamchat".*\} (\d+)$/m.exec(metrics)?.[1],
+        ),
+      ];
+    };
+    expect(await count()).toEqual([1, 1, 1]);
+    const list = async () =>
+      (await rig.gateway.json("GET", `${path}/deliveries?state=unknown`, { key: KEYS.plain })).body
+        .deliveries as Array<{ id: number }>;
+    const [found] = await list();
+    expect(found).toEqual({
+      id: expect.any(Number),
+      channel: "teamchat",
+      account: "",
+      chatId: "D0001",
+      state: "unknown",
+      purpose: "reply",
+      text: "perhaps",
+      createdAt: expect.any(Number),
+      settledAt: expect.any(Number),
+      reason: expect.any(String),
+      sendable: true,
+    });
+    const again = (id: string | number, key: string = KEYS.write) =>
+      rig.gateway.json("POST", `${path}/deliveries/${id}/send-again`, { key });
+    expect((await again(found!.id, KEYS.plain)).status).toBe(403);
+    expect((await again("x")).status).toBe(400);
+    expect((await again(999)).body.code).toBe("NOT_FOUND");
+    expect((await again(found!.id)).body).toEqual({ ok: true });
+    await until(() => rig.slack.texts().includes("perhaps"), "the reply");
+    expect((await again(found!.id)).body.code).toBe("CONFLICT");
+    expect(await count()).toEqual([0, 0, 0]);
+    expect(await list()).toMatchObject([{ id: found!.id, sendable: false }]);
+    for (const query of ["state=sent", "limit=0", "limit=201"])
+      expect((await rig.gateway.json("GET", `${path}/deliveries?${query}`)).status).toBe(400);
   });
 
   it("refused for too many requests come again after the time that the provider asks for [CH-OUT-2]", async () => {

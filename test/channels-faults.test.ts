@@ -78,7 +78,7 @@ describe("every channel, with a provider that", () => {
     expect(taken(chat)).toEqual(everywhere(["one", "two"], chat));
   }, 240_000);
 
-  it("closes the connection in the middle of its answer: that send is not repeated, the next one goes out [CH-FAULT-3]", async () => {
+  it("closes the connection in the middle of its answer: that send is repeated only where it arrives once, the next one goes out [CH-FAULT-3, CH-UNSURE-2, CH-UNSURE-3]", async () => {
     const chat = ++chats;
     // What a linked device writes is enciphered: there the connection ends behind the message.
     for (const driver of providers.drivers) {

@@ -15,6 +15,7 @@ export * from "./schemas/agents.ts";
 export * from "./schemas/channel-health.ts";
 export { CHANNEL_IDS } from "./schemas/channel-ids.ts";
 export * from "./schemas/common.ts";
+export * from "./schemas/deliveries.ts";
 export * from "./schemas/events.ts";
 export * from "./schemas/history.ts";
 export * from "./schemas/messages.ts";

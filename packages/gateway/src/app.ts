@@ -226,7 +226,12 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     ...agentRoutes({ agents }),
     ...modelRoutes({ models, saveModel: (id, model) => agents.update(id, { model }) }),
     ...accessRoutes({ access, requireAgent }),
-    ...channelHealthRoutes({ channels, trace: channels.trace, allow: allowInChannel }),
+    ...channelHealthRoutes({
+      channels,
+      deliveries: channels.deliveries,
+      trace: channels.trace,
+      allow: allowInChannel,
+    }),
     ...deviceRoutes({
       accounts: createDeviceAccounts(store),
       requireAgent,

@@ -121,6 +121,7 @@ describe("channels", () => {
     lastOutboundAt: null,
     lastError: null,
     queued: 2,
+    unknown: 1,
     ...extra,
   });
   const reports = [
@@ -140,6 +141,7 @@ describe("channels", () => {
           lastOutboundAt: null,
           lastError: null,
           queued: 2,
+          unknown: 1,
         },
         devicechat: {
           enabled: true,
@@ -148,6 +150,7 @@ describe("channels", () => {
           lastOutboundAt: 9,
           lastError: "gone",
           queued: 4,
+          unknown: 2,
         },
       },
       {},

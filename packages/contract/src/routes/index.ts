@@ -2,6 +2,7 @@ import type { RouteDecl } from "../route.ts";
 import * as agents from "./agents.ts";
 import * as channelHealth from "./channel-health.ts";
 import * as channels from "./channels.ts";
+import * as deliveries from "./deliveries.ts";
 import * as devicechat from "./devicechat.ts";
 import * as history from "./history.ts";
 import * as media from "./media.ts";
@@ -19,6 +20,7 @@ export const routes = {
   ...agents,
   ...channelHealth,
   ...channels,
+  ...deliveries,
   ...devicechat,
   ...ops,
   ...webhooks,

@@ -19,6 +19,9 @@ const health = lazy(() => ({
   lastOutboundAt: ms().nullable(),
   lastError: z.string().nullable(),
   queued: z.number().describe("Messages that wait for their turn, and replies that wait to be sent."),
+  unknown: z
+    .number()
+    .describe("Replies of the last 30 days of which nobody knows whether they arrived; see `deliveries`."),
 }));
 export const channelState = lazy(() =>
   z.object({

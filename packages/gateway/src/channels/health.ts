@@ -11,13 +11,18 @@ import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from 
 export const WEBHOOK_PROOF_MS = 24 * 3_600_000;
 const SAVE_EVERY_MS = 60_000;
 
-type Facts = Pick<ChannelState, "connected" | "lastInboundAt" | "lastOutboundAt" | "lastError" | "queued">;
+type Facts = Pick<
+  ChannelState,
+  "connected" | "lastInboundAt" | "lastOutboundAt" | "lastError" | "queued" | "unknown"
+>;
 
 /** Where what is known of the places comes from. */
 export interface HealthSources {
   state(place: ChannelPlace): ConnectionState | undefined;
   /** Messages that wait for their turn, and replies that wait to be sent. */
   queued(place: ChannelPlace): number;
+  /** Replies of which nobody knows whether they arrived. */
+  unknown(place: ChannelPlace): number;
 }
 
 /** What each channel last proved. */
@@ -50,6 +55,7 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
       lastOutboundAt: out.at,
       lastError: state?.lastError ?? out.error,
       queued: sources.queued(place),
+      unknown: sources.unknown(place),
     };
   };
 
@@ -68,6 +74,7 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
       lastOutboundAt: newest(accounts.map(({ lastOutboundAt }) => lastOutboundAt)),
       lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
       queued: accounts.reduce((sum, { queued }) => sum + queued, 0),
+      unknown: accounts.reduce((sum, { unknown }) => sum + unknown, 0),
       accounts,
     };
   };

@@ -136,6 +136,7 @@ export function createChannels(deps: ChannelsDeps) {
   const sources = {
     state: adapters.state,
     queued: (place: ChannelPlace) => intake.queued(place) + delivery.queued(place),
+    unknown: delivery.unsettled.unknown,
   };
   /** State of an agent's channels. */
   const list = async (agentId: string): Promise<ChannelState[]> => {
@@ -164,6 +165,7 @@ export function createChannels(deps: ChannelsDeps) {
     cutOff: intake.cutOff,
     receipt: delivery.receipt,
     trace: createTrace({ db }),
+    deliveries: { list: delivery.unsettled.list, sendAgain: delivery.unsettled.sendAgain },
     /** A provider's signature was valid: its way to the gateway is open. */
     proven(place: ChannelPlace) {
       const state = adapters.state(place);

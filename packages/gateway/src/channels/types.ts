@@ -68,6 +68,8 @@ export interface Target {
   messageId?: string;
   /** When that message came in, Unix ms: reply tokens expire. */
   receivedAt: number;
+  /** Number of the message among those that answer together; absent for the first. */
+  part?: number;
 }
 
 export interface Button {
@@ -104,6 +106,8 @@ export interface Outgoing {
   key: string;
   /** Set when this text takes the place of a message that was sent before: its provider id. */
   replaces?: string;
+  /** Set when an earlier attempt may have arrived: when the first of those began, Unix ms. */
+  uncertainAt?: number;
 }
 
 /**
@@ -112,14 +116,15 @@ export interface Outgoing {
  * - `retry`: it surely did not take it (429, 5xx answered in full, connection refused); again after `afterMs`.
  * - `markup`: it refused the markup; again as plain text.
  * - `failed`: it surely refused, and would again.
- * - `unknown`: the connection broke, or no answer came in time, after the request was written. Never sent again.
+ * - `unknown`: the connection broke, or no answer came in time, after the request was written. Sent again only where
+ *   the adapter says that it cannot arrive twice, and not when `final`.
  */
 export type SendOutcome =
   | { status: "sent"; messageId?: string }
   | { status: "retry"; reason: string; afterMs?: number }
   | { status: "markup"; reason: string }
   | { status: "failed"; reason: string }
-  | { status: "unknown"; reason: string };
+  | { status: "unknown"; reason: string; final?: true };
 
 /** What a connection does to the world while it lives. */
 export interface Connection {
@@ -150,6 +155,11 @@ export interface ChannelAdapter {
   readonly aliveWithinMs?: number;
   /** One attempt. Never rejects; blind retries of the library are off. Ends within 60 s. */
   send(outgoing: Outgoing, signal: AbortSignal): Promise<SendOutcome>;
+  /**
+   * True when a message of which an earlier attempt may have arrived (`uncertainAt`) can be sent once more and still
+   * arrive only once: the provider knows the key, or sets the same text again. Absent where that is never so.
+   */
+  repeatable?(outgoing: Outgoing): boolean;
   /** Shows that the agent works on the message (typing, a reaction); the result ends it. Never throws. */
   working?(target: Target): () => void;
   /** Changes the text of a sent message, best effort: progress of a long turn. */

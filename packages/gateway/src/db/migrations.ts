@@ -76,6 +76,9 @@ const MIGRATIONS: readonly string[] = [
      WHERE message_key IS NOT NULL;`,
   `CREATE TABLE message_steps (message INTEGER PRIMARY KEY, steps TEXT NOT NULL);`,
   "ALTER TABLE shares ADD COLUMN identity TEXT;",
+  `ALTER TABLE channel_outbox ADD COLUMN uncertain_at INTEGER;
+   CREATE INDEX channel_outbox_unsettled ON channel_outbox (agent_id, state, id)
+     WHERE state IN ('unknown', 'failed');`,
 ];
 
 /** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */

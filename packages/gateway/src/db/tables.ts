@@ -118,13 +118,15 @@ export interface Tables {
     key: string;
     /** JSON: where it goes. */
     target: string;
-    /** JSON: what is sent; null a while after it was. */
+    /** JSON: what is sent; null once it was, also by another row. */
     content: string | null;
     state: "pending" | "sending" | "sent" | "failed" | "unknown";
     attempts: number;
     next_at: number;
     created_at: number;
     sending_at: number | null;
+    /** When the first attempt began of which nobody knows what became. */
+    uncertain_at: number | null;
     settled_at: number | null;
     /** Id that the provider gave it. */
     provider_id: string | null;

@@ -12,6 +12,8 @@ export interface ChannelReport {
   lastError: string | null;
   /** Messages that wait for their turn, and replies that wait to be sent. */
   queued: number;
+  /** Replies of which nobody knows whether they arrived, and that were not sent again. */
+  unknown: number;
 }
 
 const PLACE = ["agent", "channel", "account"] as const;
@@ -73,6 +75,11 @@ export function createChannelMetrics(reports: () => Promise<readonly ChannelRepo
           ({ queued }) => queued,
         ),
         gauge(
+          "agent_gateway_channel_unknown_deliveries",
+          "Replies of the last 30 days of which nobody knows whether they arrived.",
+          ({ unknown }) => unknown,
+        ),
+        gauge(
           "agent_gateway_channel_last_inbound_timestamp_seconds",
           "When the provider was last heard of, 0 for never.",
           ({ lastInboundAt }) => (lastInboundAt ?? 0) / 1000,
@@ -98,13 +105,21 @@ export type ChannelMetrics = ReturnType<typeof createChannelMetrics>;
 
 type ChannelStatus = Omit<ChannelReport, "agentId" | "channel" | "account"> & { enabled: true };
 
-const statusOf = ({ connected, lastInboundAt, lastOutboundAt, lastError, queued }: ChannelReport) => ({
+const statusOf = ({
+  connected,
+  lastInboundAt,
+  lastOutboundAt,
+  lastError,
+  queued,
+  unknown,
+}: ChannelReport) => ({
   enabled: true as const,
   connected,
   lastInboundAt,
   lastOutboundAt,
   lastError,
   queued,
+  unknown,
 });
 
 const latest = (a: number | null, b: number | null) => (a === null || (b !== null && b > a) ? b : a);
@@ -118,5 +133,6 @@ function joined(known: ChannelStatus, report: ChannelReport): ChannelStatus {
     lastOutboundAt: latest(known.lastOutboundAt, report.lastOutboundAt),
     lastError: known.lastError ?? report.lastError,
     queued: known.queued + report.queued,
+    unknown: known.unknown + report.unknown,
   };
 }

@@ -91,7 +91,10 @@ describe("a message", () => {
     const { messageId } = (await send(outgoing("C1", "thinking"))) as { messageId: string };
     slack.fail("chat.update", { kind: "drop", taken: true });
     const change = outgoing("C1", "the answer", { replaces: messageId });
-    expect(await send(change)).toMatchObject({ status: "retry" });
+    expect(await send(change)).toMatchObject({ status: "unknown" });
+    const { adapter: repeating } = await open();
+    expect(repeating.repeatable!(change)).toBe(true);
+    expect(repeating.repeatable!(outgoing("C1", "the answer"))).toBe(false);
     expect(await send(change)).toEqual({ status: "sent", messageId });
     expect(slack.posted).toHaveLength(1);
     expect(slack.texts()).toEqual(["the answer"]);

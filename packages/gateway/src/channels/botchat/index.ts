@@ -1,3 +1,4 @@
+import { changesText } from "../support/outcome.ts";
 import type { AdapterFactory } from "../types.ts";
 import { createApi } from "./api.ts";
 import { createLine } from "./connect.ts";
@@ -57,6 +58,7 @@ export const createAdapter: AdapterFactory = async ({ place, agent, publicUrl, c
       return progress.working(target);
     },
 
+    repeatable: changesText,
     edit: progress.edit,
     fetchMedia: (media, signal) => fetchMedia(bot, media, signal),
 

@@ -1,3 +1,4 @@
+import type { Database } from "../../db/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
@@ -7,26 +8,44 @@ import type { OutboxRow, OutboxStore, StoredTarget } from "./store.ts";
 /** An adapter ends an attempt within 60 s; one that does not is given up, and nobody knows what became of it. */
 const ATTEMPT_MS = 75_000;
 
+/** What a row says is to be sent; undefined when it says nothing. */
+export function outgoingOf(store: OutboxStore, row: OutboxRow): Outgoing | undefined {
+  const content = JSON.parse(row.content ?? "null") as Content | null;
+  if (!content) return undefined;
+  const { replaces, handshake: _, ...target } = JSON.parse(row.target) as StoredTarget;
+  const sent = replaces && content.kind === "text" ? store.progressOf(row.inbox) : undefined;
+  return {
+    target,
+    content,
+    key: row.key,
+    ...(sent?.state === "sent" && sent.provider_id !== null && { replaces: sent.provider_id }),
+    ...(row.uncertain_at !== null && { uncertainAt: row.uncertain_at }),
+  };
+}
+
 /** One attempt at a row. Never rejects, and ends. */
 export async function attempt(
-  deps: { store: OutboxStore; clock: Clock; log: Logger },
+  deps: { db: Pick<Database, "write">; store: OutboxStore; clock: Clock; log: Logger },
   adapter: ChannelAdapter,
   row: OutboxRow,
 ): Promise<SendOutcome> {
-  const content = JSON.parse(row.content ?? "null") as Content | null;
-  if (!content) return { status: "failed", reason: "There is nothing to send." };
-  const { replaces, handshake: _, ...target } = JSON.parse(row.target) as StoredTarget;
+  const outgoing = outgoingOf(deps.store, row);
+  if (!outgoing) return { status: "failed", reason: "There is nothing to send." };
+  const { content, replaces } = outgoing;
   if (content.kind === "file" && !(await exists(content.path))) {
     return { status: "failed", reason: "The file is not there any more." };
   }
-  const outgoing: Outgoing = { target, content, key: row.key };
-  const sent = replaces ? deps.store.progressOf(row.inbox) : undefined;
-  if (content.kind === "text" && sent?.state === "sent" && sent.provider_id !== null) {
-    const outcome = await once(deps, adapter, { ...outgoing, replaces: sent.provider_id });
-    // Gone or too old to change: the text then comes as a message of its own.
-    if (outcome.status !== "failed") return outcome;
+  const outcome = await once(deps, adapter, outgoing);
+  if (replaces === undefined || outcome.status !== "failed") return outcome;
+  // Gone or too old to change: the text then comes as a message of its own. That is on disk first, or a crash would
+  // leave it open which of the two had been tried.
+  try {
+    await deps.db.write(deps.store.loseProgress(row.inbox));
+  } catch {
+    return { status: "retry", reason: "The change of the message could not be recorded." };
   }
-  return once(deps, adapter, outgoing);
+  const { replaces: _, ...own } = outgoing;
+  return once(deps, adapter, own);
 }
 
 async function once(

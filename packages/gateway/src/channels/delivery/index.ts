@@ -5,8 +5,9 @@ import type { Logger } from "../../lib/logger.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, Receipt, SendOutcome } from "../types.ts";
-import { attempt } from "./attempt.ts";
+import { attempt, outgoingOf } from "./attempt.ts";
 import { createOutboxStore, type OutboxRow, type Sending, type StoredTarget } from "./store.ts";
+import { createUnsettled } from "./unsettled.ts";
 
 export type { Sending } from "./store.ts";
 
@@ -29,6 +30,9 @@ const RETRY_MAX_MS = 30_000;
 const EXPIRES_MS = 24 * 3_600_000;
 const STORE_RETRY_MS = 1_000;
 const CLOSE_GRACE_MS = 2_000;
+/** Attempts of unknown outcome at one row, a quarter of a minute's worth: then the chat goes on without it. */
+const MOST_UNKNOWN = 5;
+const NOT_REPEATED = "It may have arrived before, so it is not sent again.";
 
 /** One chat's way out: its rows go one after another. */
 interface Lane {
@@ -40,9 +44,20 @@ interface Lane {
   edit: { inbox: number; text: string } | undefined;
   /** Attempts at the row in front that came to nothing and left it to us when to make the next one. */
   failures: number;
+  /** Attempts at the row in front whose outcome is unknown. */
+  unknown: number;
 }
 
-/** Sends what lies in the outbox: per chat in order, each row at most once when its outcome is uncertain. */
+/** Where a row was sent from; nothing of it for what is sent at once. */
+interface Front {
+  lane?: Lane | undefined;
+  adapter?: ChannelAdapter | undefined;
+}
+
+/**
+ * Sends what lies in the outbox: per chat in order. A row whose outcome is uncertain is sent again only where its
+ * provider makes sure that it arrives once.
+ */
 export function createDelivery(deps: DeliveryDeps) {
   const { db, clock, log, step } = deps;
   const store = createOutboxStore(db);
@@ -65,8 +80,28 @@ export function createDelivery(deps: DeliveryDeps) {
     }
   };
 
-  const settle = async (row: OutboxRow, outcome: SendOutcome, lane?: Lane): Promise<void> => {
+  /** True when a row of which an attempt may have arrived can be sent once more. */
+  const mayRepeat = (row: OutboxRow, adapter: ChannelAdapter | undefined): boolean => {
+    const outgoing = outgoingOf(store, row);
+    return outgoing !== undefined && adapter?.repeatable?.(outgoing) === true;
+  };
+
+  /** What an outcome means for a row of which an earlier attempt may have arrived. */
+  const judged = (row: OutboxRow, outcome: SendOutcome, { lane, adapter }: Front): SendOutcome => {
+    if (lane) lane.unknown = outcome.status === "unknown" ? lane.unknown + 1 : 0;
+    if (outcome.status === "unknown" && lane && lane.unknown < MOST_UNKNOWN && !outcome.final) {
+      const uncertain = { ...row, uncertain_at: row.uncertain_at ?? row.sending_at };
+      return mayRepeat(uncertain, adapter) ? { status: "retry", reason: outcome.reason } : outcome;
+    }
+    const refused = row.uncertain_at !== null && outcome.status === "failed";
+    return refused ? { status: "unknown", reason: `${outcome.reason} ${NOT_REPEATED}` } : outcome;
+  };
+
+  const settle = async (row: OutboxRow, given: SendOutcome, { lane, adapter }: Front = {}): Promise<void> => {
     const now = clock.now();
+    const outcome = judged(row, given, { lane, adapter });
+    if (lane && outcome.status !== "retry") lane.unknown = 0;
+    const uncertainAt = given.status === "unknown" ? (row.uncertain_at ?? row.sending_at) : null;
     const failures = lane?.failures ?? 0;
     // An attempt whose pause was asked for says nothing on how long the next one should be.
     if (lane)
@@ -89,13 +124,14 @@ export function createDelivery(deps: DeliveryDeps) {
         if (content.kind !== "text" || content.plain) {
           return record(store.settle(row.id, "failed", now, { reason: outcome.reason }));
         }
-        return record(store.again(row.id, now, outcome.reason, { ...content, plain: true }));
+        return record(store.again(row.id, now, outcome.reason, { content: { ...content, plain: true } }));
       }
       case "retry": {
         const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 20));
         // Spread, so that many chats do not come back in the same moment.
         const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
-        return record(store.again(row.id, now + Math.max(RETRY_LEAST_MS, pause), outcome.reason));
+        const nextAt = now + Math.max(RETRY_LEAST_MS, pause);
+        return record(store.again(row.id, nextAt, outcome.reason, { uncertainAt }));
       }
       default:
         return outcome satisfies never;
@@ -114,13 +150,14 @@ export function createDelivery(deps: DeliveryDeps) {
   const sendOne = async (row: OutboxRow, adapter: ChannelAdapter, lane: Lane): Promise<void> => {
     const place = placeOf(row);
     step("before-sending-row");
-    const [marked] = await db.write(store.sending(row.id, clock.now()));
+    const now = clock.now();
+    const [marked] = await db.write(store.sending(row.id, now));
     if (marked?.changes === 0) return;
     step("after-sending-row");
-    const outcome = await attempt({ store, clock, log }, adapter, row);
+    const outcome = await attempt({ db, store, clock, log }, adapter, row);
     step("after-provider-answer");
     deps.onOutcome(place, outcome);
-    await settle(row, outcome, lane);
+    await settle({ ...row, sending_at: now }, outcome, { lane, adapter });
     step("after-outcome-row");
   };
 
@@ -138,7 +175,11 @@ export function createDelivery(deps: DeliveryDeps) {
       try {
         if (now >= row.created_at + EXPIRES_MS) {
           const reason = row.reason ?? "The channel was off for a day.";
-          await record(store.settle(row.id, "failed", now, { reason }));
+          await settle(row, { status: "failed", reason });
+        } else if (row.uncertain_at !== null && !mayRepeat(row, adapter)) {
+          const outcome = { status: "unknown", reason: row.reason ?? NOT_REPEATED, final: true } as const;
+          deps.onOutcome(lane.place, outcome);
+          await settle(row, outcome);
         } else if (wait > 0) {
           await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
         } else await sendOne(row, adapter!, lane);
@@ -158,13 +199,14 @@ export function createDelivery(deps: DeliveryDeps) {
       known.wake.abort();
       return;
     }
-    const lane: Lane = { place, chatId, wake: new AbortController(), edit, failures: 0 };
+    const lane: Lane = { place, chatId, wake: new AbortController(), edit, failures: 0, unknown: 0 };
     lanes.set(key, lane);
     const running = run(key, lane);
     runs.add(running);
     void running.finally(() => runs.delete(running));
   };
 
+  const unsettled = createUnsettled({ db, clock, wake });
   const wakeAll = () => {
     for (const row of store.waiting()) wake(placeOf(row), row.chat_id);
   };
@@ -185,7 +227,7 @@ export function createDelivery(deps: DeliveryDeps) {
         ...store.add({ ...rest, contents: [content], state: "sending" }, clock.now()),
       );
       const row = store.byId(Number(inserted!.rows[0]!.id))!;
-      const outcome = await attempt({ store, clock, log }, adapter, row);
+      const outcome = await attempt({ db, store, clock, log }, adapter, row);
       deps.onOutcome(sending.place, outcome);
       await settle(
         row,
@@ -216,7 +258,8 @@ export function createDelivery(deps: DeliveryDeps) {
     },
 
     /** After a start: what was being sent is uncertain, what waits goes out. */
-    recover: () => db.write(store.uncertain(clock.now())),
+    recover: () => db.write(...store.uncertain(clock.now())),
+    unsettled,
     forget: (before: number) => store.forget(before),
     /** Messages of a place that wait to be sent, for health. */
     queued: store.queued,

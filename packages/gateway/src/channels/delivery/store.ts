@@ -39,7 +39,7 @@ export function createOutboxStore(db: Database) {
         const { replaces, handshake, ...rest } = target;
         const own = {
           ...rest,
-          ...(index === 0 && replaces && { replaces }),
+          ...(index === 0 ? replaces && { replaces } : { part: index }),
           ...(index === contents.length - 1 && handshake !== undefined && { handshake }),
         };
         return {
@@ -103,12 +103,17 @@ export function createOutboxStore(db: Database) {
         params: [now, id],
       };
     },
-    /** Waits for its next attempt; `content` where that differs. */
-    again(id: number, nextAt: number, reason: string, content?: Content): Statement {
+    /** Waits for its next attempt; `content` where that differs, `uncertainAt` where the last one may have arrived. */
+    again(
+      id: number,
+      nextAt: number,
+      reason: string,
+      { content, uncertainAt }: { content?: Content; uncertainAt?: number | null } = {},
+    ): Statement {
       return {
-        sql: `UPDATE channel_outbox SET state = 'pending', next_at = ?, reason = ?, content = ifnull(?, content)
-              WHERE id = ?`,
-        params: [nextAt, reason, content ? JSON.stringify(content) : null, id],
+        sql: `UPDATE channel_outbox SET state = 'pending', next_at = ?, reason = ?, content = ifnull(?, content),
+                uncertain_at = ifnull(uncertain_at, ?) WHERE id = ?`,
+        params: [nextAt, reason, content ? JSON.stringify(content) : null, uncertainAt ?? null, id],
       };
     },
     settle(
@@ -118,9 +123,10 @@ export function createOutboxStore(db: Database) {
       { providerId, reason }: { providerId?: string | undefined; reason?: string | undefined },
     ): Statement {
       return {
+        // What may not have arrived is kept, for the owner to see and to send again.
         sql: `UPDATE channel_outbox SET state = ?, settled_at = ?, provider_id = ?, reason = ?,
-                content = NULL WHERE id = ?`,
-        params: [state, now, providerId ?? null, reason ?? null, id],
+                content = CASE ? WHEN 'sent' THEN NULL ELSE content END WHERE id = ?`,
+        params: [state, now, providerId ?? null, reason ?? null, state, id],
       };
     },
     /** The progress message of the turn of an inbox row. */
@@ -130,6 +136,13 @@ export function createOutboxStore(db: Database) {
         inbox,
       ])[0];
     },
+    /** The progress message cannot be changed any more. */
+    loseProgress(inbox: number | null): Statement {
+      return {
+        sql: "UPDATE channel_outbox SET provider_id = NULL WHERE inbox = ? AND purpose = 'progress'",
+        params: [inbox],
+      };
+    },
     /** A progress message that was not sent yet has nothing to say any more. */
     dropProgress(inbox: number): Statement {
       return {
@@ -137,14 +150,25 @@ export function createOutboxStore(db: Database) {
         params: [inbox],
       };
     },
-    /** After a crash nobody knows whether these went out. */
-    uncertain(now: number): Statement {
-      return {
-        sql: `UPDATE channel_outbox SET state = 'unknown', settled_at = ?, content = NULL,
-                reason = 'The gateway ended while this was being sent.'
-              WHERE ${OPEN} AND state = 'sending'`,
-        params: [now],
-      };
+    /**
+     * After a crash nobody knows whether these went out. Their lane decides, which knows what the provider allows; what
+     * was sent for a caller who is gone, or is of no use any more, ends here.
+     */
+    uncertain(now: number): Statement[] {
+      const reason = "The gateway ended while this was being sent.";
+      return [
+        {
+          sql: `UPDATE channel_outbox SET state = 'unknown', settled_at = ?, reason = ?
+                WHERE ${OPEN} AND state = 'sending' AND purpose IN ('direct', 'progress')`,
+          params: [now, reason],
+        },
+        {
+          sql: `UPDATE channel_outbox SET state = 'pending', next_at = 0, reason = ?,
+                  uncertain_at = ifnull(uncertain_at, sending_at)
+                WHERE ${OPEN} AND state = 'sending'`,
+          params: [reason],
+        },
+      ];
     },
     bounced(place: ChannelPlace, providerId: string, reason: string): Statement {
       return {

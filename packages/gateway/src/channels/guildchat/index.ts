@@ -1,4 +1,5 @@
 import { sleep } from "../../lib/clock.ts";
+import { changesText } from "../support/outcome.ts";
 import type { AdapterFactory } from "../types.ts";
 import { connect } from "./connect.ts";
 import { openMedia } from "./media.ts";
@@ -11,6 +12,11 @@ const ALIVE_WITHIN_MS = 120_000;
 /** Discord shows that somebody types for 10 s. */
 const TYPING_MS = 8_000;
 const CALL_MS = 10_000;
+/**
+ * Discord takes a nonce once in "the past few minutes".
+ * Source: https://docs.discord.com/developers/resources/message#create-message
+ */
+const NONCE_MS = 120_000;
 
 /** Times of the last logins by bot token, over all adapters. */
 const logins = new Map<string, number>();
@@ -27,6 +33,7 @@ export const createAdapter: AdapterFactory = async ({ agent, commands, clock }) 
     connect: (connection) =>
       connect({ api, clock, token: botToken, gatewayUrl, commands, logins }, connection),
     send: (outgoing, signal) => send(api, outgoing, signal),
+    repeatable: (outgoing) => changesText(outgoing) || clock.now() - (outgoing.uncertainAt ?? 0) < NONCE_MS,
 
     working({ chatId }) {
       const done = new AbortController();

@@ -3,7 +3,7 @@ import { deadline, jsonOf } from "../support/exchange.ts";
 import { createNames } from "../support/names.ts";
 import type { AdapterFactory, InboundMessage, Target } from "../types.ts";
 import { createApi, PROVIDER } from "./api.ts";
-import { createSender } from "./send.ts";
+import { createSender, repeatable } from "./send.ts";
 
 /** The animation ends by itself after this, or when a message comes; 5 to 60 in steps of 5. */
 const LOADING_SECONDS = 60;
@@ -27,6 +27,7 @@ export const createAdapter: AdapterFactory = async ({ agent, clock, publicLink }
 
   return {
     send,
+    repeatable: (outgoing) => repeatable(outgoing, clock.now()),
 
     working({ chatId }: Target) {
       // Groups and rooms have no such animation.

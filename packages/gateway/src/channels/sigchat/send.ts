@@ -11,8 +11,25 @@ import { messagesOf, type PublicLink } from "./messages.ts";
  * Source: https://developers.line.biz/en/reference/messaging-api/#send-reply-message
  */
 const TOKEN_MS = 50_000;
-/** Tokens are of no use after a minute, so few are worth remembering. */
-const MOST_TOKENS = 1_000;
+/**
+ * LINE knows the key of a push for 24 hours.
+ * Source: https://developers.line.biz/en/docs/messaging-api/retrying-api-request/
+ */
+const KEY_MS = 23 * 3_600_000;
+const TAKEN_OR_OVER = "The message may have arrived: LINE does not take its reply token again.";
+
+/** The reply token where a message is sent with it at this time: the first of an answer, soon enough. */
+function tokenAt({ reply, receivedAt, part }: Target, at: number): string | undefined {
+  const { replyToken } = reply;
+  const good = typeof replyToken === "string" && replyToken !== "" && part === undefined;
+  return good && at - receivedAt <= TOKEN_MS ? replyToken : undefined;
+}
+
+/** True when LINE takes a message of which an earlier attempt may have arrived only once: by its token, or by its key. */
+export function repeatable({ target, uncertainAt = 0 }: Outgoing, now: number): boolean {
+  if (tokenAt(target, uncertainAt) !== undefined) return tokenAt(target, now) !== undefined;
+  return now - uncertainAt < KEY_MS;
+}
 
 export interface SenderDeps {
   api: Api;
@@ -22,21 +39,6 @@ export interface SenderDeps {
 
 /** One attempt: a reply where the token is good, else a push, which costs of the account's monthly messages. */
 export function createSender({ api, clock, publicLink }: SenderDeps) {
-  /** Tokens that were given to LINE, and by which row: only that one may try again with it. */
-  const taken = new Map<string, string>();
-
-  const usable = ({ reply, receivedAt }: Target, key: string): string | undefined => {
-    const token = reply.replyToken;
-    if (typeof token !== "string" || token === "" || clock.now() - receivedAt > TOKEN_MS) return undefined;
-    const by = taken.get(token);
-    if (by !== undefined && by !== key) return undefined;
-    taken.delete(token);
-    taken.set(token, key);
-    const [oldest] = taken.keys();
-    if (taken.size > MOST_TOKENS && oldest !== undefined) taken.delete(oldest);
-    return token;
-  };
-
   const reply = async (
     replyToken: string,
     messages: messagingApi.Message[],
@@ -66,20 +68,23 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
       if (answer.status === 409) return { status: "sent", ...idOf(answer) };
       return outcomeOfAnswer(answer, clock.now());
     } catch (error) {
-      const outcome = outcomeOfThrown(error);
-      // LINE takes a key once, so that a push whose fate is unknown may be repeated.
-      return outcome.status === "unknown" ? { ...outcome, status: "retry" } : outcome;
+      return outcomeOfThrown(error);
     }
   };
 
-  return async ({ target, content, key, replaces }: Outgoing, parent: AbortSignal): Promise<SendOutcome> => {
+  return async (outgoing: Outgoing, parent: AbortSignal): Promise<SendOutcome> => {
+    const { target, content, key, replaces, uncertainAt } = outgoing;
     if (replaces !== undefined) return { status: "failed", reason: "LINE cannot change a message." };
     const { signal, end } = deadline(clock, SEND_TIMEOUT_MS, parent);
     try {
       const messages = await messagesOf(content, publicLink);
-      const token = usable(target, key);
+      const token = tokenAt(target, clock.now());
       const replied = token === undefined ? "refused" : await reply(token, messages, signal);
       if (replied !== "refused") return replied;
+      // LINE took the first attempt, or its token was over: a push might be the second time.
+      if (uncertainAt !== undefined && tokenAt(target, uncertainAt) !== undefined) {
+        return { status: "unknown", reason: TAKEN_OR_OVER, final: true };
+      }
       return await push(target.chatId, key, messages, signal);
     } catch {
       return { status: "retry", reason: "The message could not be prepared for LINE." };

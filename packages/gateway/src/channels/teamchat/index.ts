@@ -1,5 +1,6 @@
 import { deadline } from "../support/exchange.ts";
 import { createNames } from "../support/names.ts";
+import { changesText } from "../support/outcome.ts";
 import type { AdapterFactory } from "../types.ts";
 import { clientFor } from "./client.ts";
 import { openFile } from "./media.ts";
@@ -16,6 +17,7 @@ export const createAdapter: AdapterFactory = async ({ agent, clock, log }) => {
 
   return {
     send: (outgoing, signal) => send(settings, clock, outgoing, signal),
+    repeatable: changesText,
 
     working: createWorking(settings, clock, log, closing.signal),
 

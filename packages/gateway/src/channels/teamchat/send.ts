@@ -60,10 +60,7 @@ export async function send(
     if (replaces === undefined) return await post(client, target, content);
     return await change(client, target.chatId, replaces, content);
   } catch (error) {
-    const outcome = outcomeOfError(error, clock.now());
-    // To set the same text once more changes nothing.
-    const again = outcome.status === "unknown" && replaces !== undefined && content.kind === "text";
-    return again ? { ...outcome, status: "retry" } : outcome;
+    return outcomeOfError(error, clock.now());
   } finally {
     end();
   }

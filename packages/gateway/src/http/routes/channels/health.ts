@@ -1,10 +1,18 @@
-import { type ChannelState, GatewayError, routes, type Trace } from "@agent-gateway/contract";
+import { type ChannelState, type Delivery, GatewayError, routes, type Trace } from "@agent-gateway/contract";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
 
 type Channel = ChannelState["channel"];
 
 export interface ChannelHealthRouteDeps {
   channels: { list(agentId: string): readonly ChannelState[] | Promise<readonly ChannelState[]> };
+  deliveries: {
+    list(
+      agentId: string,
+      which: { state?: Delivery["state"] | undefined; limit: number },
+    ): Promise<Delivery[]>;
+    /** Rejects with `NOT_FOUND` or `CONFLICT`. */
+    sendAgain(agentId: string, id: number): Promise<void>;
+  };
   trace: { find(agentId: string, id: string, channel?: Channel): Promise<Trace | undefined> };
   /**
    * Puts an id on the list of users or of groups. `account` is empty for the agent's first.
@@ -18,7 +26,8 @@ export interface ChannelHealthRouteDeps {
 }
 
 /** State of the channels, what became of a message, and the direct way onto an allowlist. */
-export function channelHealthRoutes({ channels, trace, allow }: ChannelHealthRouteDeps): Endpoint[] {
+export function channelHealthRoutes(deps: ChannelHealthRouteDeps): Endpoint[] {
+  const { channels, deliveries, trace, allow } = deps;
   return [
     endpoint(routes.listChannels, async ({ params }) =>
       json({ channels: [...(await channels.list(params.agentId))] }),
@@ -27,6 +36,13 @@ export function channelHealthRoutes({ channels, trace, allow }: ChannelHealthRou
       const found = await trace.find(params.agentId, params.messageId, query.channel);
       if (!found) throw new GatewayError("NOT_FOUND", "No message of this agent's channels has this id.");
       return json(found);
+    }),
+    endpoint(routes.listDeliveries, async ({ params, query }) =>
+      json({ deliveries: await deliveries.list(params.agentId, query) }),
+    ),
+    endpoint(routes.sendDeliveryAgain, async ({ params }) => {
+      await deliveries.sendAgain(params.agentId, Number(params.id));
+      return json({ ok: true as const });
     }),
     endpoint(routes.allowInChannel, async ({ params, body }) => {
       const { channel, id, kind, account_id } = body;

@@ -1,0 +1,14 @@
+/** What is done about a reply that may or may not have arrived. */
+export const channelsUnsure: Record<string, string> = {
+  "CH-UNSURE-1":
+    "A reply whose outcome is unknown is counted by itself: in the channel's state, `/status` and `/metrics`.",
+  "CH-UNSURE-2":
+    "Where the provider makes sure that a message arrives once (LINE's retry key and reply token, Discord's nonce, a change of a text), an uncertain send is repeated by itself.",
+  "CH-UNSURE-3": "Everything else that is uncertain is never repeated by itself.",
+  "CH-UNSURE-4":
+    "`GET …/channels/deliveries` lists what is unknown or failed, the newest first, with its text, but no pairing code.",
+  "CH-UNSURE-5":
+    "`POST …/deliveries/:id/send-again` sends it once more: 404 for an unknown number, 409 for one that arrived or was sent again.",
+  "CH-UNSURE-6":
+    "An attempt that may have arrived stays `unknown` when a later one is refused or comes too late.",
+};

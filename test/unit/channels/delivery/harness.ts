@@ -1,0 +1,89 @@
+import { createDelivery } from "../../../../packages/gateway/src/channels/delivery/index.ts";
+import type {
+  ChannelAdapter,
+  ChannelPlace,
+  Outgoing,
+  SendOutcome,
+} from "../../../../packages/gateway/src/channels/types.ts";
+import type { Database } from "../../../../packages/gateway/src/db/index.ts";
+import { manualClock } from "../../../fixtures/manual-clock.ts";
+import { memoryDatabase } from "../../../fixtures/memory-db.ts";
+import { recordingLogger } from "../../../fixtures/temp-home.ts";
+
+export const PLACE: ChannelPlace = { agentId: "a", channel: "sigchat", account: "" };
+export const SENT: SendOutcome = { status: "sent", messageId: "p" };
+export const UNKNOWN: SendOutcome = { status: "unknown", reason: "The connection broke." };
+
+/** Lets everything go on that waits for no time. */
+export const settled = async () => {
+  for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** A delivery whose adapter answers as it is told; without an answer left, `sent`. */
+export function startDelivery({ db = memoryDatabase(), clock = manualClock() } = {}) {
+  const sent: Outgoing[] = [];
+  const answers: Array<SendOutcome | (() => Promise<SendOutcome>)> = [];
+  const outcomes: string[] = [];
+  let repeatable: ChannelAdapter["repeatable"];
+  let connected = true;
+  const adapter: ChannelAdapter = {
+    async send(outgoing) {
+      sent.push(outgoing);
+      const answer = answers.shift() ?? SENT;
+      return typeof answer === "function" ? answer() : answer;
+    },
+    repeatable: (outgoing) => repeatable?.(outgoing) ?? false,
+    close: async () => {},
+  };
+  const delivery = createDelivery({
+    db,
+    clock,
+    log: recordingLogger(),
+    adapter: () => (connected ? adapter : undefined),
+    onOutcome: (_place, { status }) => outcomes.push(status),
+    step: () => {},
+  });
+  return {
+    db,
+    clock,
+    delivery,
+    sent,
+    answers,
+    outcomes,
+    texts: () => sent.map(({ content }) => (content.kind === "text" ? content.text : content.name)),
+    repeatIf(judge: NonNullable<ChannelAdapter["repeatable"]>) {
+      repeatable = judge;
+    },
+    connect(on: boolean) {
+      connected = on;
+      if (on) delivery.wakeAll();
+    },
+    /** Texts for a chat, as the end of a turn puts them out. */
+    async put(
+      texts: readonly string[],
+      { chatId = "c", inbox = null as number | null, replaces = false } = {},
+    ) {
+      await db.write(
+        ...delivery.add({
+          place: PLACE,
+          chatId,
+          inbox,
+          purpose: "reply",
+          target: {
+            chatId,
+            reply: {},
+            receivedAt: clock.now(),
+            ...(replaces && { replaces: true as const }),
+          },
+          contents: texts.map((text) => ({ kind: "text", text })),
+        }),
+      );
+      delivery.wake(PLACE, chatId);
+      await settled();
+    },
+    rows: (columns = "state") =>
+      db.all<Record<string, unknown>>(`SELECT ${columns} FROM channel_outbox ORDER BY id`),
+    states: () => rowsOf(db).map(({ state }) => state),
+  };
+}
+const rowsOf = (db: Database) => db.all<{ state: string }>("SELECT state FROM channel_outbox ORDER BY id");
