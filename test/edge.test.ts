@@ -1,5 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { allFrames, KEYS, startGateway, testConfig, until } from "./harness.ts";
+import { BOT, startFakeBotchat } from "./fixtures/fake-botchat.ts";
+import { slackEvent } from "./fixtures/fake-teamchat.ts";
+import { startTeamchatRig } from "./fixtures/teamchat-rig.ts";
+import { allFrames, type Gateway, KEYS, startGateway, testConfig, until } from "./harness.ts";
 
 describe("a key that is taken away", () => {
   it("loses its open stream and its waiting request; the turns go on [EDGE-5]", async () => {
@@ -28,3 +32,126 @@ describe("a key that is taken away", () => {
     }, "the reply in the history");
   });
 });
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+const upload = (gateway: Gateway, key: string = KEYS.admin, raw: Uint8Array<ArrayBuffer> = PNG) =>
+  gateway.json("POST", "/api/v1/agents/assistant/media", {
+    key,
+    raw,
+    headers: { "content-type": "image/png" },
+  });
+
+describe("space", () => {
+  it("an agent's uploads end at its quota, after a restart too; a key's at its rate [SPACE-1, LIM-3]", async () => {
+    const options = { gateway: { media: { quotaBytes: PNG.length * 3 } } };
+    await using gateway = await startGateway(options);
+    for (let count = 0; count < 3; count++) expect((await upload(gateway)).status).toBe(200);
+    const full = await upload(gateway);
+    expect([full.status, full.body.code]).toEqual([507, "QUOTA_EXCEEDED"]);
+    expect(await gateway.stop()).toBe(0);
+    await using again = await startGateway({ home: gateway.home });
+    expect((await upload(again)).status).toBe(507);
+    const all = await Promise.all(Array.from({ length: 25 }, () => upload(again, KEYS.plain)));
+    const limited = all.filter(({ status }) => status === 429);
+    expect(limited.length).toBeGreaterThan(0);
+    expect(limited[0]?.body.code).toBe("RATE_LIMITED");
+    expect(Number(limited[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await again.send("SAY still answering")).status).toBe(200);
+  });
+
+  it("below the floor nothing new is stored, the rest goes on [SPACE-2]", async () => {
+    await using gateway = await startGateway();
+    const first = await gateway.send("SAY before");
+    const running = gateway.send("SLOW 20 100", { session_id: first.body.session_id });
+    await until(
+      async () => /"busy":true/.test(await (await gateway.request("GET", "/status")).text()),
+      "the turn to run",
+    );
+    const config = testConfig() as { gateway: Record<string, unknown> };
+    config.gateway.minFreeBytes = 2 ** 52;
+    await gateway.writeConfig(config);
+    const health = async () => (await gateway.json("GET", "/health")).body;
+    await until(async () => (await health()).disk === "low", "the disk to be low");
+    expect(await gateway.json("GET", "/health")).toMatchObject({ status: 200, body: { status: "ok" } });
+
+    const agents = "/api/v1/agents";
+    const session = { session_id: first.body.session_id, chat_id: "me" };
+    const refused = [
+      await gateway.send("SAY more"),
+      await upload(gateway),
+      await gateway.json("POST", `${agents}/assistant/sessions`, { body: { chat_id: "me" } }),
+      await gateway.json("POST", `${agents}/assistant/greeting`, { body: session }),
+      await gateway.json(
+        "POST",
+        `${agents}/assistant/chats/api-me/sessions/${first.body.session_id}/messages`,
+        {
+          body: { content: "hello" },
+        },
+      ),
+      await gateway.json("POST", `${agents}/assistant/history/import`, {
+        raw: '{"chatId":"api-x"}\n',
+        headers: { "content-type": "application/x-ndjson" },
+      }),
+      await gateway.json("POST", agents, { body: { id: "third", description: "x" } }),
+    ];
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+      refused.map(() => [503, "UNAVAILABLE"]),
+    );
+    const reply = await running;
+    expect(reply.status).toBe(200);
+    const { body } = await gateway.json(
+      "GET",
+      `${agents}/assistant/chats/api-me/messages?order=desc&limit=1`,
+    );
+    expect((body.messages as { content: string }[])[0]?.content).toBe(reply.body.response);
+    expect((await gateway.send("/session", { session_id: first.body.session_id })).status).toBe(200);
+    expect((await gateway.send("/clear", { session_id: first.body.session_id })).status).toBe(200);
+    expect(await readFile(`${gateway.home}/logs/gateway.log`, "utf8")).toContain("the disk is nearly full");
+  });
+});
+
+describe("a channel's message below the floor", () => {
+  const floor = async (gateway: Gateway, minFreeBytes: number) => {
+    const config = (await gateway.config()) as { gateway: Record<string, unknown> };
+    config.gateway.minFreeBytes = minFreeBytes;
+    await gateway.writeConfig(config);
+    const disk = minFreeBytes === 0 ? undefined : "low";
+    await until(
+      async () => (await gateway.json("GET", "/health")).body.disk === disk,
+      `the disk to be ${disk}`,
+    );
+  };
+
+  it("is not acknowledged to a webhook's sender, and taken when it comes again [SPACE-3]", async () => {
+    await using rig = await startTeamchatRig();
+    await floor(rig.gateway, 2 ** 52);
+    const event = slackEvent({ text: "SAY hello" });
+    expect((await rig.deliver(event)).status).toBe(503);
+    expect(rig.rows("SELECT * FROM channel_inbox")).toEqual([]);
+    await floor(rig.gateway, 0);
+    expect((await rig.deliver(event)).status).toBe(200);
+    await until(() => rig.slack.texts().includes("hello"), "the answer");
+  });
+
+  it("stays with a provider that is polled, and is answered once there is space [SPACE-3]", async () => {
+    await using telegram = stopping(await startFakeBotchat());
+    const agent = { botchat: { botToken: BOT.token, apiBaseUrl: telegram.url } };
+    await using gateway = await startGateway({ agent });
+    const policy = "/api/v1/agents/assistant/botchat/policy";
+    expect((await gateway.json("PATCH", policy, { body: { dmPolicy: "open" } })).status).toBe(200);
+    await floor(gateway, 2 ** 52);
+    telegram.message("SAY hello");
+    const polls = telegram.callsOf("getUpdates").length;
+    await until(() => telegram.callsOf("getUpdates").length > polls + 1, "two more polls", 20_000);
+    expect(telegram.texts()).toEqual([]);
+    await floor(gateway, 0);
+    await until(() => telegram.texts().includes("hello"), "the answer", 20_000);
+    expect(telegram.texts()).toEqual(["hello"]);
+  });
+});
+
+const stopping = <T extends { stop(): Promise<unknown> }>(fake: T) =>
+  Object.assign(fake, { [Symbol.asyncDispose]: async () => void (await fake.stop()) });

@@ -14,4 +14,13 @@ export const edge = {
     "failed authentications of one IPv6 /64 count together, however its addresses are written; a mapped IPv4 address counts as itself",
   "KEY-1":
     "an admin key beside which agents is a list is an error that names its entry (gateway.api.keys[4]); that key alone is switched off, at start and at a reload, and config check and doctor say so",
+  "SPACE-1":
+    "an agent's media folder holds at most gateway.media.quotaBytes, over it 507 QUOTA_EXCEEDED; right after a restart too, and without a look at the folder for each upload",
+  "SPACE-2":
+    "below gateway.minFreeBytes whatever stores something new is 503 UNAVAILABLE, /health stays 200 with disk low, reading and commands go on and the replies of running turns are kept",
+  "SPACE-3":
+    "below gateway.minFreeBytes a channel's message is not acknowledged, and comes in when there is space",
+  "LIM-3": "uploads are limited per key (gateway.api.uploadRateLimit): 429 RATE_LIMITED with Retry-After",
+  "HEALTH-1":
+    "/health is 503 with status unhealthy once file access has not completed for 10 s, and says nothing else",
 } as const;

@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   UPSTREAM_UNAVAILABLE: { status: 502, meaning: "A service that the request needs did not answer." },
   CAPACITY: { status: 503, meaning: "All places are taken by busy sessions." },
   UNAVAILABLE: { status: 503, meaning: "The gateway is not set up or not ready for this request." },
+  QUOTA_EXCEEDED: { status: 507, meaning: "The agent's media folder is full (`gateway.media.quotaBytes`)." },
   TIMEOUT: { status: 504, meaning: "The agent did not answer in time." },
   TIMEOUT_SOFT: { status: 504, meaning: "The stream's budget is used up; the agent works on." },
 } as const satisfies Record<string, { status: number; meaning: string }>;

@@ -50,6 +50,8 @@ export interface RouteDecl {
   rawReply?: RawReply;
   /** JSON replies by status; `null` where the status has no body. */
   responses: Readonly<Record<number, Lazy<z.ZodType> | null>>;
+  /** Stores something new: 503 while the disk is nearly full. */
+  stores?: true;
   /** Codes beyond those that auth and validation bring. */
   errors?: readonly ErrorCode[];
   cli?: CliDecl;
@@ -84,7 +86,7 @@ export function impliedErrors(decl: RouteDecl): ErrorCode[] {
     for (const code of ["INVALID_JSON", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"] as const)
       codes.add(code);
   }
-  if (decl.monitor) codes.add("UNAVAILABLE");
+  if (decl.monitor || decl.stores) codes.add("UNAVAILABLE");
   for (const code of decl.errors ?? []) codes.add(code);
   return [...codes];
 }

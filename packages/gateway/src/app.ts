@@ -39,7 +39,7 @@ import type { Logger } from "./lib/logger.ts";
 import { createReaper } from "./lib/reaper.ts";
 import { createMedia } from "./media/index.ts";
 import { createModels, readCliSettings } from "./models/index.ts";
-import { createMonitoring } from "./monitoring/index.ts";
+import { createDisk, createMonitoring } from "./monitoring/index.ts";
 import { createRuntimeFactory } from "./runtimes/index.ts";
 import {
   COMMANDS,
@@ -94,7 +94,8 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     configDir: (id) => join(paths.agentDir(id), "cli"),
     ownPort: () => port,
   });
-  const media = createMedia({ paths, config: store, clock, log });
+  const disk = createDisk({ home: paths.home, minFree: () => config().gateway.minFreeBytes, clock, log });
+  const media = createMedia({ paths, config: store, clock, log, takeSpace: disk.take });
   const models = createModels({ config: store, env, readSettings: readCliSettings, fetch, clock, log });
   const history = createHistory({
     db,
@@ -103,6 +104,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     agents: () => config().agents,
     mediaDir: paths.mediaDir,
     spoolDir: join(paths.home, "run/imports"),
+    takeSpace: disk.take,
   });
   const monitoring = createMonitoring({
     config: store,
@@ -110,6 +112,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     version: VERSION,
     places: () => sessions.places(),
     dbUnits: () => db.units,
+    diskFree: disk.free,
     connections: () => server.connections().open,
     channels: () => channels.reports(),
     runtime: (id) => runtimes.status(requireAgent(id)),
@@ -153,6 +156,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     counters: monitoring.channels,
     step: publishStep,
     agents: () => config().agents,
+    takeSpace: disk.take,
     publicUrl: () => config().gateway.publicUrl,
     publicLink: shares.link,
     tempDir: join(paths.home, "run/tmp"),
@@ -203,9 +207,10 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     clock,
     onReader: monitoring.onReader,
     takeStream: createStreamSlots(config),
+    takeSpace: disk.take,
   };
   const endpoints: Endpoint[] = [
-    ...metaRoutes({ version: VERSION, served: () => endpoints.map(({ decl }) => decl) }),
+    ...metaRoutes({ version: VERSION, disk: disk.state, served: () => endpoints.map(({ decl }) => decl) }),
     ...dashboardRoutes({
       authenticator,
       sessions: dashboards,
@@ -263,6 +268,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     config,
     agentExists: (id) => agent(id) !== undefined,
     publicPath: shares.publicPath,
+    takeSpace: disk.take,
     onRequest: monitoring.onRequest,
     clock,
     log,
@@ -305,6 +311,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
         .catch((error) => log.warn({ err: error }, "sweeping uploads failed"));
     },
     async close() {
+      disk.close();
       const closing = server.close(CLOSE_GRACE_MS);
       channels.stopIntake();
       await sessions.stopAll();

@@ -20,6 +20,7 @@ async function serve() {
     sessions: createDashboardSessions({ clock, admin: authenticator.admin }),
     config,
     agentExists: (id) => config().agents.some((agent) => agent.id === id),
+    takeSpace: () => {},
     clock,
     log,
   });

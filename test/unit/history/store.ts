@@ -27,6 +27,7 @@ export function openStore(
     db,
     clock,
     log: silentLogger,
+    takeSpace: () => {},
     agents: options.agents ?? (() => []),
     mediaDir: () => mediaDir,
     spoolDir,

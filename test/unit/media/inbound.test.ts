@@ -26,6 +26,7 @@ beforeEach(async () => {
     config: { current: { gateway: { media: { maxUploadBytes: 1000 } } } as Config },
     clock: systemClock,
     log: silentLogger,
+    takeSpace: () => {},
   });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));

@@ -21,6 +21,7 @@ beforeEach(async () => {
     config: { current: { gateway: { media: { maxUploadBytes: LIMIT } } } as Config },
     clock: systemClock,
     log: silentLogger,
+    takeSpace: () => {},
   });
 });
 afterEach(() => rm(home, { recursive: true, force: true }));

@@ -35,6 +35,7 @@ const make = (places: LivePlace[] = [], channels: ChannelReport[] = []) => {
     places: () => places,
     dbUnits: () => 7,
     connections: () => 3,
+    diskFree: () => 5_000,
     channels: () => channels,
     runtime: async (id) => ({
       type: "starter",

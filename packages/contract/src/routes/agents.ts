@@ -26,6 +26,7 @@ export const createAgent = route({
   auth: "admin",
   summary: "Add an agent to the configuration and start serving it.",
   tag: "agents",
+  stores: true,
   body: createBody,
   responses: { 201: agentReply },
   errors: ["CONFLICT"],

@@ -122,6 +122,7 @@ export const importHistory = route({
   auth: "admin",
   summary: "Add exported messages; what is already there is skipped, a bad line undoes the whole import.",
   tag: "history",
+  stores: true,
   params: agentParams,
   rawBody: "ndjson",
   responses: { 200: importReply },

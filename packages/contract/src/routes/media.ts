@@ -9,10 +9,11 @@ export const uploadMedia = route({
   auth: "key",
   summary: "Upload an image or PDF as the raw body.",
   tag: "media",
+  stores: true,
   params: agentParams,
   rawBody: "binary",
   responses: { 200: () => z.object({ mediaPath: z.string() }) },
-  errors: ["INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
+  errors: ["INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "QUOTA_EXCEEDED"],
   cli: { noun: "media", verb: "upload", args: ["agentId"] },
 });
 
@@ -35,6 +36,7 @@ export const createShares = route({
   auth: "write",
   summary: "Mint short-lived public links to files of a session.",
   tag: "shares",
+  stores: true,
   body: createBody,
   responses: { 201: () => z.object({ items: z.array(shareItem()) }) },
   errors: ["AGENT_NOT_FOUND", "INVALID_CHAT_ID", "SESSION_NOT_FOUND", "ARTIFACT_PATH_DENIED"],

@@ -14,7 +14,8 @@ export const health = route({
   auth: "none",
   summary: "Liveness.",
   tag: "monitoring",
-  responses: { 200: () => z.object({ status: z.literal("ok") }) },
+  responses: { 200: () => z.object({ status: z.literal("ok"), disk: z.literal("low").optional() }) },
+  errors: ["UNAVAILABLE"],
   cli: { noun: "gateway", verb: "health" },
 });
 

@@ -33,6 +33,7 @@ export const createSession = route({
   auth: "key",
   summary: "Create a session; its name comes from `name`, else from `prompt`.",
   tag: "sessions",
+  stores: true,
   params: agentParams,
   body: createBody,
   responses: { 201: () => z.object({ sessionId: z.string(), sessionName: z.string(), createdAt: ms() }) },

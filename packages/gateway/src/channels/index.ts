@@ -51,6 +51,8 @@ export interface ChannelsDeps
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
+  /** Throws while nothing new may be stored: a message then stays with its provider. */
+  takeSpace(): void;
   publicUrl(): string | undefined;
   publicLink(agentId: string, path: string): Promise<string | undefined>;
   /** Folder for files of a moment. */
@@ -109,6 +111,10 @@ export function createChannels(deps: ChannelsDeps) {
     onStored: deps.counters.received,
     onDenied: deps.counters.denied,
   });
+  const receive: typeof intake.receive = async (place, messages) => {
+    deps.takeSpace();
+    await intake.receive(place, messages);
+  };
   const handshakes = createHandshakes({ db, clock, log, delivery, list: access.handshakes });
   const adapters = createAdapters({
     positions,
@@ -121,7 +127,7 @@ export function createChannels(deps: ChannelsDeps) {
     commands: deps.commands,
     load: loadChannel,
     onReconnect: deps.counters.reconnected,
-    receive: intake.receive,
+    receive,
     onReady(place, config) {
       delivery.wakeAll();
       intake.wakeAll();
@@ -161,7 +167,7 @@ export function createChannels(deps: ChannelsDeps) {
   let stopSweeping = () => {};
 
   return {
-    receive: intake.receive,
+    receive,
     cutOff: intake.cutOff,
     receipt: delivery.receipt,
     trace: createTrace({ db }),

@@ -8,12 +8,21 @@ import type { Logger } from "../lib/logger.ts";
 import { BAD_LINE, type BadLine } from "./import-check.ts";
 import { type ImportResult, type ImportState, parseImportStates } from "./import-store.ts";
 
+export interface ImportDeps {
+  db: Database;
+  log: Logger;
+  /** Folder for bodies under way; absolute, made when needed. */
+  spoolDir: string;
+  /** Takes bytes off the free space of the disk; throws below the floor. */
+  takeSpace(bytes: number): void;
+}
+
 /**
  * Imports of NDJSON. The body goes to a file, the reader thread checks every line of it, and only then the writer
  * thread stores: so a bad line leaves nothing, and other work goes on. A crash while it stores is made good at the
  * next start.
  */
-export function createImports(deps: { db: Database; log: Logger; spoolDir: string }) {
+export function createImports(deps: ImportDeps) {
   const { db, log, spoolDir } = deps;
   const busy = new Set<string>();
   const fileOf = (name: string) => join(spoolDir, name);
@@ -29,7 +38,7 @@ export function createImports(deps: { db: Database; log: Logger; spoolDir: strin
     const name = `${agentId}-${randomUUID()}.ndjson`;
     const file = fileOf(name);
     try {
-      await spool(file, body);
+      await spool(file, body, deps.takeSpace);
       await db.readerJob<number>("checkImport", { file }, { signal });
       signal.throwIfAborted();
       // From here on the import goes through, whether or not its sender waits.
@@ -88,15 +97,21 @@ function interrupted(db: Database, name: string): boolean {
   }
 }
 
-async function spool(file: string, body: Readable): Promise<void> {
+async function spool(file: string, body: Readable, takeSpace: (bytes: number) => void): Promise<void> {
   let handle: FileHandle | undefined;
   // It may fail while nobody reads it: before the file is open, or after a failure here.
   body.on("error", () => {});
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     handle = await open(file, "wx", 0o600);
-    for await (const chunk of body.iterator({ destroyOnReturn: false }))
-      await handle.writeFile(chunk as Buffer);
+    let size = 0;
+    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      takeSpace(chunk.length);
+      await handle.writeFile(chunk);
+    }
+    // The rows and their index are to come.
+    takeSpace(2 * size);
   } catch (error) {
     // Whoever sends must be able to read the answer.
     body.resume();

@@ -34,6 +34,8 @@ export interface HistoryDeps {
   mediaDir(agentId: string): string;
   /** Folder for the bodies of imports under way; absolute, made when needed. */
   spoolDir: string;
+  /** Takes bytes off the free space of the disk; throws below the floor. */
+  takeSpace(bytes: number): void;
 }
 
 /** Pages up to this size are read on the main thread: by index, and little. */

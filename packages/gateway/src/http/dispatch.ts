@@ -16,6 +16,8 @@ export interface DispatchDeps {
   find: (method: string, url: string) => Match;
   guard: Guard;
   inFlight: InFlight;
+  /** Throws while nothing new may be stored. */
+  takeSpace: () => void;
   takeToken: (route: CompiledRoute, id: string) => void;
   hosts: HostGuard;
   clock: Clock;
@@ -31,7 +33,7 @@ type Dispatch = (req: IncomingMessage, res: ServerResponse, requestId: string) =
 
 /** Takes one request through the checks in the order of contract section 3, to its handler and back. Never rejects. */
 export function createDispatcher(deps: DispatchDeps): Dispatch {
-  const { find, guard, inFlight, takeToken, hosts, clock, log, onRequest } = deps;
+  const { find, guard, inFlight, takeToken, takeSpace, hosts, clock, log, onRequest } = deps;
   const fail = (req: IncomingMessage, res: ServerResponse, requestId: string, error: unknown) => {
     const shown = toGatewayError(error);
     if (shown.status >= 500 && !(error instanceof GatewayError && shown.code !== "INTERNAL")) {
@@ -62,6 +64,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       const query = decl.query ? validate(decl.query, parseQuery(match.query), "query") : undefined;
       const late = (error: GatewayError) => sendError(res, requestId, error);
       const body = await readBody(decl, req, res, clock, late);
+      if (decl.stores) takeSpace();
       if (decl.rawReply) setBaseHeaders(res, requestId);
       const context = createContext(req, res, requestId, { params, query, body, principal });
       await send(res, requestId, await route.handler(context));

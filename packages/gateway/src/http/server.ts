@@ -27,6 +27,8 @@ export interface HttpServerDeps {
   agentExists: (agentId: string) => boolean;
   /** Path of the public URL (`/gateway`), below which share links and webhooks are reached too. */
   publicPath?: string | undefined;
+  /** Throws while nothing new may be stored. */
+  takeSpace: () => void;
   /** Called when a request is answered, with the declared path (`unknown` where there is none) and milliseconds. */
   onRequest?: (method: string, route: string, status: number, ms: number) => void;
   clock: Clock;
@@ -61,6 +63,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     guard,
     inFlight,
     takeToken,
+    takeSpace: deps.takeSpace,
     hosts,
     clock,
     log,

@@ -9,6 +9,7 @@ import type { Logger } from "../lib/logger.ts";
 import { fileName } from "../lib/one-line.ts";
 import { PathError } from "../lib/safe-path.ts";
 import { imageExtension, inboundExtension } from "./inbound.ts";
+import { createQuota } from "./quota.ts";
 import { storeContent, sweepIncoming, tooLarge } from "./store.ts";
 import { declaredType, matchesDeclared, storedExtension } from "./types.ts";
 
@@ -17,6 +18,8 @@ export interface MediaDeps {
   config: Pick<ConfigStore, "current">;
   clock: Clock;
   log: Logger;
+  /** Takes bytes off the free space of the disk; throws below the floor. */
+  takeSpace(bytes: number): void;
 }
 
 /** One upload as it arrives. */
@@ -58,23 +61,29 @@ const attachmentUrl = (agentId: string, mediaPath: string): string =>
   `/api/v1/agents/${agentId}/media/${mediaPath.split("/").map(encodeURIComponent).join("/")}`;
 
 /** Uploads and captured images of the agents, each agent's in its own media folder. */
-export function createMedia({ paths, config, clock, log }: MediaDeps) {
+export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps) {
   const underWay = new Set<string>();
+  const quota = createQuota({
+    folderOf: paths.mediaDir,
+    limit: () => config.current.gateway.media.quotaBytes,
+    clock,
+  });
   const limit = () => config.current.gateway.media.maxUploadBytes;
-  const store = (
+  const store = async (
     agentId: string,
     content: AsyncIterable<Uint8Array>,
     accept: (type: FileType) => string,
     most = limit(),
-  ) =>
-    storeContent({
-      root: paths.mediaDir(agentId),
-      content,
-      limit: most,
-      now: clock.now(),
-      underWay,
-      accept,
-    });
+  ) => {
+    const metered = await quota.meter(agentId, content);
+    const { root, now } = { root: paths.mediaDir(agentId), now: clock.now() };
+    return storeContent({ root, content: metered.content, limit: most, now, underWay, accept }).catch(
+      (error) => {
+        metered.release();
+        throw error;
+      },
+    );
+  };
   const keep = async (
     agentId: string,
     content: AsyncIterable<Uint8Array>,
@@ -110,7 +119,7 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
   return {
     /**
      * Stores an upload; resolves to its media path when it is on disk.
-     * @throws GatewayError `INVALID_REQUEST` (empty), `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`
+     * @throws GatewayError `INVALID_REQUEST` (empty), `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `QUOTA_EXCEEDED`
      */
     async upload(agentId: string, { contentType, contentLength, filename, body }: Upload): Promise<string> {
       if (contentLength === 0) throw new GatewayError("INVALID_REQUEST", "The body is empty.");
@@ -120,7 +129,7 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
       // The client may go away before the first read, when nobody listens yet.
       body.on("error", () => {});
       // The connection must outlive a refusal, or the client never reads it.
-      return store(agentId, body.iterator({ destroyOnReturn: false }), (found) => {
+      return store(agentId, spaced(body.iterator({ destroyOnReturn: false }), takeSpace), (found) => {
         if (!matchesDeclared(declared, found)) {
           throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", `The content is not ${declared}.`);
         }
@@ -227,6 +236,14 @@ export function createMedia({ paths, config, clock, log }: MediaDeps) {
   };
 }
 export type Media = ReturnType<typeof createMedia>;
+
+/** The content, with its bytes taken off the disk's free space as they come. */
+async function* spaced(content: AsyncIterable<Uint8Array>, takeSpace: (bytes: number) => void) {
+  for await (const chunk of content) {
+    takeSpace(chunk.length);
+    yield chunk;
+  }
+}
 
 async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;

@@ -6,6 +6,7 @@ import { createCounter, createGauge, createHistogram, type Family } from "./fami
 import { listProcesses } from "./processes.ts";
 
 export type { ChannelMetrics, ChannelReport } from "./channels.ts";
+export { createDisk, type Disk } from "./disk.ts";
 export type { ProcessInfo } from "./processes.ts";
 
 /** A live session as its owner knows it. */
@@ -28,6 +29,8 @@ export interface MonitoringDeps {
   places(): Iterable<LivePlace>;
   /** Units handed to the database's writer since the start. */
   dbUnits(): number;
+  /** Free bytes of the disk with the home directory, where it is known. */
+  diskFree(): number | undefined;
   /** Open connections of the HTTP server. */
   connections(): number;
   /** Every connection of an enabled channel. */
@@ -95,6 +98,10 @@ export function createMonitoring(deps: MonitoringDeps) {
     [],
     () => [[[], deps.connections()]],
   );
+  const disk = createGauge("agent_gateway_disk_free_bytes", "Free space of the gateway's disk.", [], () => {
+    const free = deps.diskFree();
+    return free === undefined ? [] : [[[], free]];
+  });
   const info = createGauge("agent_gateway_info", "Version of the gateway.", ["version"], () => [
     [[version], 1],
   ]);
@@ -110,6 +117,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     sessions,
     sse,
     connections,
+    disk,
     writes,
   ];
 

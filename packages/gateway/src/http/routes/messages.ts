@@ -21,6 +21,8 @@ export interface MessageDeps {
   config: () => Config;
   clock: Clock;
   onReader(delta: 1 | -1): void;
+  /** Throws while nothing new may be stored. */
+  takeSpace(): void;
   /** Takes one of the key's places for event streams. */
   takeStream(keyId: string): Disposable;
 }
@@ -104,6 +106,8 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       }
       const chatId = `api-${body.chat_id}`;
       if (command) return json(await deps.runCommand(agent, chatId, body.session_id, command));
+      // Commands go on: they are how an owner makes space.
+      deps.takeSpace();
       using _place = body.stream ? deps.takeStream(principal.id) : undefined;
       const turn = await sessions.send({
         agent,

@@ -1,18 +1,28 @@
-import { type RouteDecl, routes } from "@agent-gateway/contract";
+import { GatewayError, type RouteDecl, routes } from "@agent-gateway/contract";
 import { type Endpoint, endpoint, json } from "../endpoint.ts";
 import { openApi } from "../openapi.ts";
 
 export interface MetaDeps {
   version: string;
+  /** How the disk does, without waiting for it. */
+  disk: () => "ok" | "low" | "stuck";
   /** The declarations that are served, these routes' own among them. */
   served: () => readonly RouteDecl[];
 }
 
 /** `/health`, and what the gateway says of its own routes. */
-export function metaRoutes({ version, served }: MetaDeps): Endpoint[] {
+export function metaRoutes({ version, disk, served }: MetaDeps): Endpoint[] {
   let document: string | undefined;
   return [
-    endpoint(routes.health, () => json({ status: "ok" as const })),
+    endpoint(routes.health, () => {
+      const state = disk();
+      if (state === "stuck") {
+        throw new GatewayError("UNAVAILABLE", "The gateway is not healthy; its log says why.", {
+          extra: { status: "unhealthy" },
+        });
+      }
+      return json({ status: "ok" as const, ...(state === "low" && { disk: state }) });
+    }),
     endpoint(routes.routesMeta, () =>
       json({
         routes: served().map(({ method, path, auth, summary, tag }) => ({
