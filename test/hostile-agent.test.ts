@@ -61,6 +61,12 @@ describe.each([
     expect(await peakKib(gateway.process.pid!)).toBeLessThan(MEMORY_LIMIT_KIB);
   }, 120_000);
 
+  it("cannot fill the memory with text [HARD-AGENT-1]", async () => {
+    const { status, body } = await withOthersServed(attack("TEXT 48"));
+    expect(status).toBe(500);
+    expect(body.code).toBe("AGENT_FAILED");
+  }, 120_000);
+
   it("cannot fill the memory with thoughts [HARD-AGENT-1]", async () => {
     await withOthersServed(attack("THINK 96"));
   }, 120_000);
