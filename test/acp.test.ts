@@ -58,11 +58,36 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     expect(next.body.response).toMatch(/conversation_history.*half/);
   });
 
-  it("switches the session's model", async () => {
+  it("lists the agent's own models, switches the session's, and shows what runs [MODEL-7]", async () => {
     const { session_id } = (await gateway.send("SAY x")).body;
-    await gateway.send("/model large", { session_id });
+    const shown = async () => (await gateway.send("/model", { session_id })).body.result;
+    expect(await shown()).toMatchObject({ model: "small", models: [{ id: "small" }, { id: "large" }] });
+    expect((await gateway.send("/model LARGE", { session_id })).body.result).toEqual({ model: "large" });
+    expect((await gateway.send("/model claude-sonnet-5", { session_id })).status).toBe(400);
     await gateway.send("SAY y", { session_id });
+    expect(await shown()).toMatchObject({ model: "large" });
     const { body } = await gateway.json("GET", "/api/v1/agents/sessions");
     expect(JSON.stringify(body)).toMatch(new RegExp(`"${session_id}"[^}]*"model":"large"`));
+  });
+
+  it("judges the agent's model by the agent's own list, before its first session too [MODEL-7]", async () => {
+    await using fresh = await startGateway({
+      agent: {
+        model: "not-offered",
+        runtime: { type: "acp", command: [process.execPath, fakeAcpAgent] },
+        env: { FAKE_ACP: JSON.stringify({ models: "request" }) },
+      },
+    });
+    const put = (model: string) => fresh.json("PUT", "/api/v1/agents/assistant/model", { body: { model } });
+    expect((await put("claude-sonnet-5")).status).toBe(400);
+    const { session_id } = (await fresh.send("SAY x")).body;
+    expect((await fresh.send("/model", { session_id })).body.result).toMatchObject({ model: "small" });
+    const { body } = await fresh.json("GET", "/api/v1/agents/assistant");
+    expect(JSON.stringify(body)).toContain("The agent does not offer the model not-offered");
+    expect(await put("large")).toMatchObject({ status: 200, body: { model: "large" } });
+    const next = (await fresh.send("SAY y")).body;
+    expect((await fresh.send("/model", { session_id: next.session_id })).body.result).toMatchObject({
+      model: "large",
+    });
   });
 });

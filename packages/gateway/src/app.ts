@@ -38,7 +38,7 @@ import { restrictState } from "./lib/guarded/state.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createReaper } from "./lib/reaper.ts";
 import { createMedia } from "./media/index.ts";
-import { createModels, readCliSettings } from "./models/index.ts";
+import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
 import { createDisk, createMonitoring } from "./monitoring/index.ts";
 import { createRuntimeFactory } from "./runtimes/index.ts";
 import {
@@ -142,7 +142,8 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     step: publishStep,
     cutOff: (turn) => channels.cutOff(turn),
   });
-  const runCommand = createCommandRunner(sessions, models);
+  const agentModels = createAgentModels({ models, own: runtimes.models });
+  const runCommand = createCommandRunner(sessions, agentModels);
   const access = createAccess({ config: store, clock, log });
   const channels = createChannels({
     db,
@@ -229,7 +230,12 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
         paths.sessionDir(id, `api-${chat}`, sessions.require(id, `api-${chat}`, session).uuid),
     }),
     ...agentRoutes({ agents }),
-    ...modelRoutes({ models, saveModel: (id, model) => agents.update(id, { model }) }),
+    ...modelRoutes({
+      models,
+      agentModels,
+      requireAgent,
+      saveModel: (id, model) => agents.update(id, { model }),
+    }),
     ...accessRoutes({ access, requireAgent }),
     ...channelHealthRoutes({
       channels,

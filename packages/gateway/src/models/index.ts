@@ -1,8 +1,9 @@
-import { GatewayError, type Model } from "@agent-gateway/contract";
+import type { Model } from "@agent-gateway/contract";
 import type { ConfigStore } from "../config/index.ts";
 import { newestByFamily, withFamilyAliases } from "./aliases.ts";
 import { type CatalogueDeps, type CatalogueRow, createCatalogue } from "./catalogue.ts";
 
+export { type AgentModels, createAgentModels, type OwnModels } from "./for-agent.ts";
 export { readCliSettings } from "./settings.ts";
 
 export interface ModelDeps extends CatalogueDeps {
@@ -75,18 +76,6 @@ export function createModels(deps: ModelDeps) {
       const entry = config.current.gateway.models.find((model) => model.id === id);
       if (entry) return entry.contextWindow;
       return latest.some((row) => row.id === id) ? DEFAULT_CONTEXT_WINDOW : undefined;
-    },
-
-    /**
-     * The same as {@link resolve}, for a request.
-     * @throws GatewayError `INVALID_REQUEST` for an unknown model
-     */
-    async require(idOrAlias: string): Promise<string> {
-      const id = await resolve(idOrAlias);
-      if (id !== undefined) return id;
-      throw new GatewayError("INVALID_REQUEST", "model: no such model.", {
-        details: [{ path: "model", message: "no such model" }],
-      });
     },
   };
 }

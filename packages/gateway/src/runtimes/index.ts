@@ -1,10 +1,11 @@
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Reaper } from "../lib/reaper.ts";
+import { askModels } from "./ask-models.ts";
 import { type Detection, type DetectOptions, detectRuntime, findAgentCli } from "./auto.ts";
 import { createStarterRuntime } from "./starter/index.ts";
 import { noFacts, type Outcomes, observed, type RuntimeStatus, statusOf } from "./status.ts";
-import type { Runtime } from "./types.ts";
+import type { OfferedModels, Runtime } from "./types.ts";
 
 export type { RuntimeStatus } from "./status.ts";
 
@@ -49,6 +50,11 @@ export interface RuntimeFactory {
   describe(agent: RuntimeAgent): Promise<string>;
   /** How the agent's runtime fares; what takes longer than `waitMs` (500) to find out is left as unknown. Never rejects. */
   status(agent: RuntimeAgent, waitMs?: number): Promise<RuntimeStatus>;
+  /**
+   * Models that the agent's program offers by itself: undefined where models are the gateway's, null where they are
+   * not known. With `ask` the program is started when none of its sessions has told them yet. Never rejects.
+   */
+  models(agent: RuntimeAgent, how: { ask: boolean }): Promise<OfferedModels | null | undefined>;
   /** Has `auto` look around again at the next need: for a reload of the configuration. */
   refresh(): void;
   close(): Promise<void>;
@@ -78,6 +84,7 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
   const detections = new Map<string, Promise<Detection>>();
   const made = new Set<Runtime>();
   const stop = new AbortController();
+  const askings = new Map<Runtime, Promise<OfferedModels | null>>();
 
   const detect = (env: RuntimeAgent["env"]): Promise<Detection> => {
     const key = JSON.stringify(env);
@@ -211,6 +218,21 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
       const status = await Promise.race([statusNow(agent), late]);
       wait.abort();
       return status ?? statusOf(agent.runtime.type, noFacts("unknown"), NO_OUTCOMES);
+    },
+    async models(agent, { ask }) {
+      const runtime = await choiceFor(agent).then(
+        (choice) => choice.runtime,
+        () => undefined,
+      );
+      if (!runtime?.models) return agent.runtime.type === "acp" ? null : undefined;
+      const known = runtime.models();
+      if (known || !ask) return known;
+      let asking = askings.get(runtime);
+      if (!asking) {
+        asking = askModels(runtime, agent, deps, stop.signal).finally(() => askings.delete(runtime));
+        askings.set(runtime, asking);
+      }
+      return asking;
     },
     refresh: () => detections.clear(),
     async close() {

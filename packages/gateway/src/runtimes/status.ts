@@ -42,6 +42,7 @@ export function observed(runtime: Runtime, outcomes: Outcomes, clock: Clock): Ru
   return {
     type: runtime.type,
     inspect: () => runtime.inspect(),
+    ...(runtime.models && { models: () => runtime.models!() }),
     close: async () => runtime.close?.(),
     async open(options) {
       try {

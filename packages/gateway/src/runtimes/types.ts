@@ -144,6 +144,13 @@ export interface RuntimeFacts {
   warnings: readonly string[];
 }
 
+/** Models that an agent program offers by itself. */
+export interface OfferedModels {
+  /** What it uses unless told otherwise. */
+  current: string | null;
+  available: readonly { id: string; name: string }[];
+}
+
 /** A way to run agents. One instance serves one agent's configuration. */
 export interface Runtime {
   readonly type: "agent-cli" | "acp" | "builtin" | "starter";
@@ -151,6 +158,8 @@ export interface Runtime {
   open(options: OpenOptions): Promise<RuntimeSession>;
   /** What is known of the program; may run it, so nothing that somebody waits for should. Never rejects. */
   inspect(): Promise<RuntimeFacts>;
+  /** The program's own models as its latest session told them; null before. Absent where models are the gateway's. */
+  models?(): OfferedModels | null;
   /** Frees what is shared between sessions. */
   close?(): Promise<void>;
 }

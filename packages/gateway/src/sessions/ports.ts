@@ -1,4 +1,4 @@
-import type { Attachment, Model } from "@agent-gateway/contract";
+import type { Attachment } from "@agent-gateway/contract";
 import type { AgentConfig, Config } from "../config/index.ts";
 import type { Database, Statement } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -69,9 +69,6 @@ export interface SessionDeps {
   media: MediaPort;
   history: HistoryPort;
   models: {
-    list(): Promise<Model[]>;
-    /** Id of a model by id or alias; undefined when it is not known. */
-    resolve(idOrAlias: string): Promise<string | undefined>;
     contextWindow(id: string): number | undefined;
   };
   tools(scope: ToolScope): GatewayTool[];

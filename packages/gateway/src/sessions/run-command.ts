@@ -1,8 +1,7 @@
-import { GatewayError } from "@agent-gateway/contract";
+import { GatewayError, type Model } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Command } from "./commands.ts";
 import type { Sessions } from "./index.ts";
-import type { SessionDeps } from "./ports.ts";
 
 export interface CommandReply {
   command: Command["name"];
@@ -10,8 +9,20 @@ export interface CommandReply {
   result: Record<string, unknown>;
 }
 
+/** What commands need of the models room. */
+export interface CommandModels {
+  list(agent: AgentConfig): Promise<Model[]>;
+  /** Id of a model by id, alias or name; undefined when the agent has no such model. */
+  resolve(agent: AgentConfig, wanted: string): Promise<string | undefined>;
+  /** The model of the next turn, of what was chosen for the session and what answered last. */
+  shown(
+    agent: AgentConfig,
+    session: { chosen: string | null; latest: string | null },
+  ): Promise<string | null>;
+}
+
 /** Runs slash commands and shapes their results; the session endpoints do the same things. */
-export function createCommandRunner(sessions: Sessions, models: SessionDeps["models"]) {
+export function createCommandRunner(sessions: Sessions, models: CommandModels) {
   return async (
     agent: AgentConfig,
     chatId: string,
@@ -45,9 +56,11 @@ export function createCommandRunner(sessions: Sessions, models: SessionDeps["mod
           return { restarting: true };
         case "/model": {
           if (command.argument === "") {
-            return { model: row.model_override ?? agent.model ?? row.model, models: await models.list() };
+            const list = await models.list(agent);
+            const shown = await models.shown(agent, { chosen: row.model_override, latest: row.model });
+            return { model: shown, models: list };
           }
-          const model = await models.resolve(command.argument);
+          const model = await models.resolve(agent, command.argument);
           if (!model)
             throw new GatewayError("INVALID_REQUEST", "There is no such model; /model lists the known ones.");
           await sessions.setModel(row, model);

@@ -112,18 +112,38 @@ describe("facts", () => {
     const models = { currentModelId: "b", availableModels: [] };
     const configOptions = [
       { id: "mode", category: "mode", type: "select", currentValue: "x" },
-      { id: "llm", category: "model", type: "select", currentValue: "a" },
+      {
+        id: "llm",
+        category: "model",
+        type: "select",
+        currentValue: "a",
+        options: [
+          { value: "a", name: "A" },
+          { group: "g", options: [{ value: "b" }, 7] },
+        ],
+      },
     ];
     expect(factsFromResult(NO_FACTS, { configOptions, models }).modelSwitch).toEqual({
       configId: "llm",
       current: "a",
+      available: [
+        { id: "a", name: "A" },
+        { id: "b", name: "b" },
+      ],
     });
-    expect(factsFromResult(NO_FACTS, { models }).modelSwitch).toEqual({ configId: null, current: "b" });
+    expect(factsFromResult(NO_FACTS, { models }).modelSwitch).toEqual({
+      configId: null,
+      current: "b",
+      available: [],
+    });
     expect(factsFromResult(NO_FACTS, { configOptions: null, models: null }).modelSwitch).toBeNull();
   });
 
   test("the model is the one that answered, else the chosen one, unless that only means the agent's own choice", () => {
-    const chosen = (current: string) => ({ ...NO_FACTS, modelSwitch: { configId: null, current } });
+    const chosen = (current: string) => ({
+      ...NO_FACTS,
+      modelSwitch: { configId: null, current, available: [] },
+    });
     expect(modelOf(NO_FACTS)).toBeUndefined();
     expect(modelOf(chosen("default"))).toBeUndefined();
     expect(modelOf(chosen("small"))).toBe("small");

@@ -6,6 +6,7 @@ export interface ModelSwitch {
   /** Id of the option; null for `session/set_model`. */
   configId: string | null;
   current: string | null;
+  available: readonly { id: string; name: string }[];
 }
 
 /** What the agent has told about its session, apart from turns. */
@@ -79,9 +80,32 @@ function optionSwitch(configOptions: unknown): ModelSwitch | null {
   const option =
     options.find(({ id }) => id === "model") ?? options.find(({ category }) => category === "model");
   if (typeof option?.id !== "string" || option.type === "boolean") return null;
-  return { configId: option.id, current: textOrNull(option.currentValue) };
+  const choices = (Array.isArray(option.options) ? option.options : []).flatMap((one: unknown) =>
+    isFields(one) && Array.isArray(one.options) ? one.options : [one],
+  );
+  return {
+    configId: option.id,
+    current: textOrNull(option.currentValue),
+    available: namedModels(choices, "value"),
+  };
 }
 
 function modelsSwitch(models: unknown): ModelSwitch | null {
-  return isFields(models) ? { configId: null, current: textOrNull(models.currentModelId) } : null;
+  if (!isFields(models)) return null;
+  const choices = Array.isArray(models.availableModels) ? models.availableModels : [];
+  return {
+    configId: null,
+    current: textOrNull(models.currentModelId),
+    available: namedModels(choices, "modelId"),
+  };
+}
+
+/** More models than any agent offers. */
+const MAX_MODELS = 1000;
+
+function namedModels(choices: readonly unknown[], key: string): ModelSwitch["available"] {
+  return choices.slice(0, MAX_MODELS).flatMap((choice) => {
+    const id = isFields(choice) ? textOrNull(choice[key]) : null;
+    return isFields(choice) && id !== null ? [{ id, name: textOrNull(choice.name) ?? id }] : [];
+  });
 }

@@ -28,9 +28,16 @@ export interface AcpOptions {
  * const session = await runtime.open(options);
  */
 export function createAcpRuntime(options: AcpOptions): Runtime {
-  const seen: Seen = { agentName: null, version: null, login: "unknown" };
+  const seen: Seen = {
+    agentName: null,
+    version: null,
+    login: "unknown",
+    models: null,
+    refusedModel: null,
+  };
   return {
     type: "acp",
+    models: () => seen.models,
     inspect: () => inspectAcp(options, seen),
     open: (session) => openAcpSession(options, session, seen),
   };

@@ -1,7 +1,7 @@
 import { resolveProgram } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import { programName } from "../program-name.ts";
-import type { LoginState, RuntimeFacts } from "../types.ts";
+import type { LoginState, OfferedModels, RuntimeFacts } from "../types.ts";
 import type { AcpOptions } from "./index.ts";
 import { cannotLimit, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
 
@@ -11,6 +11,9 @@ export interface Seen {
   agentName: string | null;
   version: string | null;
   login: LoginState;
+  models: OfferedModels | null;
+  /** A model that was asked for and that it does not offer. */
+  refusedModel: string | null;
 }
 
 /** What is known of an agent program, with what its sessions have learnt. Starts nothing. */
@@ -25,9 +28,13 @@ export async function inspectAcp(options: AcpOptions, seen: Seen): Promise<Runti
     const problem = error instanceof Error ? error.message : "The agent program was not found.";
     return { ...facts, problem, warnings: [] };
   }
-  if ((options.allowTools ?? true) === true) return { ...facts, problem: null, warnings: [] };
+  const warnings = seen.refusedModel === null ? [] : [notOffered(seen.refusedModel)];
+  if ((options.allowTools ?? true) === true) return { ...facts, problem: null, warnings };
   const known =
     seen.agentName === null ? await recogniseCommand(command, cwd, env) : recogniseAgent(seen.agentName);
-  if (known) return { ...facts, problem: known.limit ? null : cannotLimit(known), warnings: [] };
-  return { ...facts, problem: null, warnings: [mayNotLimit(program ?? "the agent program")] };
+  if (known) return { ...facts, problem: known.limit ? null : cannotLimit(known), warnings };
+  return { ...facts, problem: null, warnings: [mayNotLimit(program ?? "the agent program"), ...warnings] };
 }
+
+const notOffered = (model: string) =>
+  `The agent does not offer the model ${model} and uses its own: /model lists those that it has.`;

@@ -77,9 +77,7 @@ export async function limitQwen({ allowed }: LimitRequest): Promise<Limits> {
 }
 
 const QWEN_EXTRAS =
-  "agent skill list_agents ask_user_question enter_plan_mode exit_plan_mode get_goal update_goal run_shell_command edit write_file monitor".split(
-    " ",
-  );
+  "agent skill list_agents ask_user_question enter_plan_mode exit_plan_mode get_goal update_goal".split(" ");
 
 /**
  * codex-acp hands `CODEX_CONFIG` to Codex, whose features are its tools. Without any tool that changes things, its

@@ -39,6 +39,7 @@ export async function openAcpSession(
     if (method !== "session/update" || !isFields(params.update)) return;
     if (session !== undefined && params.sessionId !== session.id) return;
     facts = factsFromUpdate(facts, params.update);
+    if (facts.modelSwitch) seen.models = { ...facts.modelSwitch, current: seen.models?.current ?? null };
     if (facts.commands) commandsKnown.resolve();
     // What an agent repeats of an old conversation comes while no turn runs.
     current?.reader.read(params.update);
@@ -72,6 +73,7 @@ export async function openAcpSession(
   if (signal.aborted) throw new Error(CANCELLED);
   const { id: sessionId, resumed, result } = session;
   facts = factsFromResult(facts, result);
+  seen.models = facts.modelSwitch ?? { current: null, available: [] };
   log.info({ pid: link.process.pid, resumed }, "agent process started");
 
   let preface = prefaceOf(options.instructions, resumed ? [] : options.history);
@@ -113,7 +115,9 @@ export async function openAcpSession(
     return { run, outcome };
   }
 
+  seen.refusedModel = null;
   if (options.model !== undefined && !(await setModel(options.model))) {
+    seen.refusedModel = options.model;
     log.warn({ model: options.model }, "the agent does not offer this model and uses its own");
   }
   if (signal.aborted) throw new Error(CANCELLED);
