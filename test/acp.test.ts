@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Gateway, put, readFrames, root, startGateway, textOf } from "./harness.ts";
+import { type Gateway, put, readFrames, root, startGateway, textOf, until } from "./harness.ts";
 
 const fakeAcpAgent = join(root, "test/fixtures/fake-acp-agent.mjs");
 const PNG = Buffer.from(
@@ -56,6 +58,17 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     const next = await gateway.send("PROMPT", { session_id });
     expect(next.status).toBe(200);
     expect(next.body.response).toMatch(/conversation_history.*half/);
+  });
+
+  it("gives each session a temp folder of its own, which is gone with the process [TMP-1]", async () => {
+    const { body } = await gateway.send("ENV TMPDIR");
+    const session_id = body.session_id as string;
+    const folder = (body.response as string).replace("TMPDIR=", "");
+    expect(folder).toMatch(new RegExp(`^${gateway.home}/.*${session_id}/tmp$`));
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    await put(folder, "copy-of-an-upload.png", PNG);
+    await gateway.json("DELETE", `/api/v1/agents/assistant/sessions/${session_id}?chat_id=me`);
+    await until(() => !existsSync(folder), "the folder to be gone");
   });
 
   it("lists the agent's own models, switches the session's, and shows what runs [MODEL-7]", async () => {

@@ -24,6 +24,8 @@ export interface AcpProgram {
   setUp(model: string, home: string): Promise<Record<string, string>>;
   /** The model's call of the program's shell. */
   shell(command: string): string;
+  /** The model's call of the program's tool that writes a file there. */
+  writer?(path: string): string;
   /** Name of the shell tool. */
   shellTool: string;
   /** The model's call of the gateway's `share_file`; undefined where the fake cannot make such a call. */
@@ -101,40 +103,6 @@ export async function describeAcpProgram(program: AcpProgram): Promise<void> {
       expect(outcome.text).toMatch(/Calling a tool\.\n\nTool said: /);
     });
 
-    test("uses no tool with allowTools false, and no other than the listed [LIM-1]", async () => {
-      for (const [allowTools, file, runs] of [
-        [false, "none", false],
-        [["no-such-tool"], "unlisted", false],
-        [[program.shellTool], "listed", true],
-      ] as const) {
-        const session = await fresh({ allowTools });
-        const { outcome } = await runTurn(session, program.shell(`touch ${file}`));
-        expect(existsSync(join(cwd, file)), `${file}: ${outcome.error ?? outcome.text}`).toBe(runs);
-        expect((await runTurn(session, "SAY still here")).outcome.text).toMatch(/still here$/);
-        await session.close();
-      }
-    });
-
-    test.skipIf(program.share === undefined)(
-      "calls the gateway's own tool with allowTools false",
-      async () => {
-        const calls: unknown[] = [];
-        const share = {
-          name: "share_file",
-          description: "Shares a file of the workspace.",
-          inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
-          call: async (args: Record<string, unknown>) => {
-            calls.push(args);
-            return "shared as number 7";
-          },
-        };
-        const session = await fresh({ tools: [share], allowTools: false });
-        const { outcome } = await runTurn(session, `TOOL ${program.share} {"path":"a.png"}`);
-        expect(calls).toEqual([{ path: "a.png" }]);
-        expect(outcome.text).toContain("shared as number 7");
-      },
-    );
-
     test("stops within moments, keeps the text so far, and takes the next message", async () => {
       let asked = 0;
       const { outcome } = await runTurn(shared, "SLOW 400 50", (event) => {
@@ -148,11 +116,18 @@ export async function describeAcpProgram(program: AcpProgram): Promise<void> {
       expect((await runTurn(shared, "SAY back")).outcome.text).toMatch(/back$/);
     });
 
+    test("a model that is down is an error in words, and the next message is answered", async () => {
+      const { outcome } = await runTurn(shared, "ERR 401");
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).not.toMatch(/[{}]/);
+      expect(outcome.error).toMatch(/\w{3,} \w{2,}/);
+      expect((await runTurn(shared, "SAY up again")).outcome.text).toMatch(/up again$/);
+    });
+
     test("goes on with its conversation in a new process", async () => {
-      const before = await open();
-      await runTurn(before, "SAY the first reply");
-      const resume = before.resumeToken ?? undefined;
-      await before.close();
+      await runTurn(shared, "SAY the first reply");
+      const resume = shared.resumeToken ?? undefined;
+      await shared.close();
       const history = [
         { role: "user", text: "from the store" },
         { role: "assistant", text: "stored reply" },
@@ -164,12 +139,34 @@ export async function describeAcpProgram(program: AcpProgram): Promise<void> {
       expect(last).toContain(program.resumes ? "the first reply" : "stored reply");
     });
 
-    test("a model that is down is an error in words", async () => {
-      const session = await fresh();
-      const { outcome } = await runTurn(session, "ERR 401");
-      expect(outcome.status).toBe("failed");
-      expect(outcome.error).not.toMatch(/[{}]/);
-      expect(outcome.error).toMatch(/\w{3,} \w{2,}/);
+    test("uses no tool with allowTools false, the gateway's own apart [LIM-1]", async () => {
+      const calls: unknown[] = [];
+      const share = {
+        name: "share_file",
+        description: "Shares a file of the workspace.",
+        inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+        call: async (args: Record<string, unknown>) => {
+          calls.push(args);
+          return "shared as number 7";
+        },
+      };
+      const session = await fresh({ tools: [share], allowTools: false });
+      await runTurn(session, program.shell("touch refused"));
+      expect(existsSync(join(cwd, "refused"))).toBe(false);
+      expect((await runTurn(session, "SAY still here")).outcome.text).toMatch(/still here$/);
+      if (program.share === undefined) return;
+      const { outcome } = await runTurn(session, `TOOL ${program.share} {"path":"a.png"}`);
+      expect(calls).toEqual([{ path: "a.png" }]);
+      expect(outcome.text).toContain("shared as number 7");
+    });
+
+    test("uses a tool that is listed, and no other [LIM-1]", async () => {
+      const session = await fresh({ allowTools: [program.shellTool] });
+      const { outcome } = await runTurn(session, program.shell("touch listed"));
+      expect(existsSync(join(cwd, "listed")), outcome.error ?? outcome.text).toBe(true);
+      if (program.writer === undefined) return;
+      await runTurn(session, program.writer(join(cwd, "unlisted")));
+      expect(existsSync(join(cwd, "unlisted"))).toBe(false);
     });
   });
 }

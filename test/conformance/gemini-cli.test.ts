@@ -9,6 +9,7 @@ await describeAcpProgram({
     GEMINI_TELEMETRY_ENABLED: "false",
   }),
   shell: (command) => `TOOL run_shell_command ${JSON.stringify({ command, description: "test" })}`,
+  writer: (path) => `TOOL write_file ${JSON.stringify({ file_path: path, content: "x" })}`,
   shellTool: "run_shell_command",
   share: "mcp_gateway_share_file",
   image: { path: "streamGenerateContent", mark: /"inlineData"/ },

@@ -22,6 +22,7 @@ await describeAcpProgram({
     }),
   }),
   shell: (command) => `TOOL bash ${JSON.stringify({ command, description: "test" })}`,
+  writer: (path) => `TOOL write ${JSON.stringify({ filePath: path, content: "x" })}`,
   shellTool: "bash",
   share: "gateway_share_file",
   image: { path: "/v1/chat/completions", mark: /"type":"image_url"/ },

@@ -9,6 +9,7 @@ export const runtimes = {
   "LOG-1": "auto passes over an agent CLI that is not logged in, and says so",
   "LOG-2": "an agent CLI that is not logged in is told as one sentence with what to do",
   "MODEL-7": "an ACP agent's own models are listed, accepted and shown; an unknown one is 400",
+  "TMP-1": "what an agent program leaves in its temp folder is gone with its process",
   "RST-1":
     "the agent record and /status show the chosen runtime, its program, version, login, problem and last error",
 } as const;

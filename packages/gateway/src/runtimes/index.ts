@@ -5,6 +5,7 @@ import { askModels } from "./ask-models.ts";
 import { type Detection, type DetectOptions, detectRuntime, findAgentCli } from "./auto.ts";
 import { createStarterRuntime } from "./starter/index.ts";
 import { noFacts, type Outcomes, observed, type RuntimeStatus, statusOf } from "./status.ts";
+import { withTempFolder } from "./temp-folder.ts";
 import type { OfferedModels, Runtime } from "./types.ts";
 
 export type { RuntimeStatus } from "./status.ts";
@@ -179,7 +180,8 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     if (known?.key === key) return known.choice;
     const outcomes: Outcomes = { startProblem: null, lastError: null };
     const choice = choose(agent).then((result) => {
-      const runtime = observed(result.runtime, outcomes, clock);
+      const hasProcess = result.runtime.type !== "starter";
+      const runtime = observed(hasProcess ? withTempFolder(result.runtime) : result.runtime, outcomes, clock);
       made.add(runtime);
       return { ...result, runtime };
     });

@@ -39,18 +39,18 @@ function withAgents(config: Fields, agents: Fields): Fields {
 }
 
 /** Gemini CLI keeps what an administrator's policy denies from the model. */
-export async function limitGemini({ allowed, dir }: LimitRequest): Promise<Limits> {
-  const rule = (priority: number, decision: string, tool: string, server?: string) =>
+export async function limitGemini({ allowed, ownTools, dir }: LimitRequest): Promise<Limits> {
+  const rule = (priority: number, decision: string, tool: string) =>
     [
       "[[rule]]",
-      ...(server === undefined ? [] : [`mcpName = ${JSON.stringify(server)}`]),
       `toolName = ${JSON.stringify(tool)}`,
       `decision = "${decision}"`,
       `priority = ${priority}`,
     ].join("\n");
   const rules = [
     rule(900, "deny", "*"),
-    rule(910, "allow", "*", GATEWAY_SERVER),
+    // A rule for a whole server does not hold at the call itself (0.61).
+    ...ownTools.map((name) => rule(910, "allow", `mcp_${GATEWAY_SERVER}_${name}`)),
     ...allowed.map((name) => rule(920, "ask_user", name)),
   ];
   await mkdir(dir, { recursive: true, mode: 0o700 });

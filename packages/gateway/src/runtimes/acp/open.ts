@@ -64,9 +64,11 @@ export async function openAgent(
   }
 }
 
-async function limitsOf(program: KnownProgram | undefined, { allowTools, sessionDir, env }: OpenOptions) {
+async function limitsOf(program: KnownProgram | undefined, options: OpenOptions) {
+  const { allowTools, sessionDir, env } = options;
   if (program === undefined) return {};
   if (program.limit === null) throw new Error(cannotLimit(program));
   const allowed = typeof allowTools === "boolean" ? [] : allowTools;
-  return program.limit({ allowed, dir: join(sessionDir, "limits"), env });
+  const ownTools = options.tools.map(({ name }) => name);
+  return program.limit({ allowed, ownTools, dir: join(sessionDir, "limits"), env });
 }

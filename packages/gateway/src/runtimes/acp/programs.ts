@@ -18,6 +18,8 @@ export interface Limits {
 export interface LimitRequest {
   /** Names of the program's own tools that it may use. */
   allowed: readonly string[];
+  /** Names of the gateway's tools, which it may always use. */
+  ownTools: readonly string[];
   /** Private folder of the session, for files that the program reads at its start. */
   dir: string;
   /** Environment that the agent is configured with. */
