@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Frame, type Gateway, startGateway } from "./harness.ts";
+import { type Frame, fakeAgent, type Gateway, startGateway } from "./harness.ts";
 
 type Message = Record<string, unknown> & { steps?: Array<Record<string, unknown>> };
 
@@ -165,5 +165,55 @@ describe("steps", () => {
     const line = JSON.parse(lines.split("\n")[1]!) as object;
     const bad = JSON.stringify({ ...line, steps: [{ type: "no" }] });
     expect((await gateway.json("POST", `${BASE}/history/import`, { raw: bad })).status).toBe(400);
+  });
+});
+
+describe("a model that does not answer", () => {
+  const MESSAGE = "The model provider limits the rate of requests (429).";
+
+  it("is told with each attempt, and in what ends the turn [RETRY-1, RETRY-2, RETRY-3]", async () => {
+    const id = await session();
+    const frames = await gateway.stream("RETRYFAIL 2 429 20", { session_id: id });
+    expect(eventsOf(frames, "retry")).toMatchObject([
+      { attempt: 1, of: 3, status: 429, message: MESSAGE },
+      { attempt: 2, of: 3, status: 429, message: MESSAGE },
+    ]);
+    const message = "The model provider limits the rate of requests (429); try again in a while.";
+    expect(frames.at(-2)!.data).toMatchObject({ type: "error", code: "AGENT_FAILED", message });
+    expect((await history(id)).at(-1)).toMatchObject({ error: { code: "AGENT_FAILED", message } });
+  });
+
+  it("is the cause in the 504 of a sync caller, until it answers again [RETRY-2]", async () => {
+    const id = await session();
+    // Its process runs already, so that the time-out falls into the retries.
+    await gateway.send("SAY ready", { session_id: id });
+    const stop = () => gateway.json("POST", `${BASE}/sessions/${id}/stop`, { body: { chat_id: "me" } });
+    const late = await gateway.send("RETRY 60 429 50", { session_id: id, timeout_ms: 1500 });
+    expect([late.status, late.body.code]).toEqual([504, "TIMEOUT"]);
+    expect(late.body.error).toContain(MESSAGE);
+    await stop();
+    const slow = await gateway.send("SLOW 200 50", { session_id: id, timeout_ms: 1500 });
+    expect(slow.status).toBe(504);
+    expect(slow.body.error).not.toContain("provider");
+    await stop();
+  });
+
+  it("and is silent ends the turn; the next one has a new process [SILENT-1]", async () => {
+    await using quick = await startGateway({
+      agent: {
+        runtime: { type: "agent-cli", command: [process.execPath, fakeAgent], silentSeconds: 0.5 },
+      },
+    });
+    const send = (message: string, session_id?: unknown) => quick.send(message, { session_id });
+    const { body: first } = await send("PID");
+    const silent = await send("HANG", first.session_id);
+    expect([silent.status, silent.body.code, silent.body.error]).toEqual([
+      504,
+      "TIMEOUT",
+      "The model did not answer.",
+    ]);
+    const { body: next } = await send("PID", first.session_id);
+    expect(next.response).toMatch(/^\d+$/);
+    expect(next.response).not.toBe(first.response);
   });
 });

@@ -97,7 +97,12 @@ describe.skipIf(!hasFakeModel).each(providers)(
       expect(asked).toEqual([{ name: "Ann" }]);
       const use = events.find((event) => event.type === "tool_use");
       expect(use).toMatchObject({ name: "greet" });
-      expect(events).toContainEqual({ type: "tool_result", id: use?.id, isError: false });
+      expect(events).toContainEqual({
+        type: "tool_result",
+        id: use?.id,
+        isError: false,
+        result: "good day Ann",
+      });
       const refused = await runTurn(session, 'TOOL greet {"name":"nobody"}');
       expect(refused.outcome.text).toContain("nobody is there");
       expect(refused.events).toContainEqual(expect.objectContaining({ type: "tool_result", isError: true }));
@@ -254,10 +259,10 @@ describe.skipIf(!hasFakeModel).each(providers)(
     });
 
     test.each([
-      ["ERR 401", "The model provider refused the key (401)."],
+      ["ERR 401", "The model provider refused the key (401); check the agent's key or log in again."],
       ["ERR 404", "The model provider does not have the model fake-model (404)."],
       ["ERR 413", "The conversation is too long for the model; /compact or /clear makes room."],
-      ["ERR 429", "The model provider's rate limit is reached (429); try again in a while."],
+      ["ERR 429", "The model provider limits the rate of requests (429); try again in a while."],
       ["ERR 500", "The model provider failed (500); try again in a moment."],
       ["ERR 529", "The model provider is overloaded (529); try again in a moment."],
     ])("%s is a failed turn with one clear sentence, and is forgotten", async (text, error) => {
@@ -268,7 +273,10 @@ describe.skipIf(!hasFakeModel).each(providers)(
 
     test("a failed request is tried again as often as configured, and a provider that is away is a failed turn", async () => {
       const session = await open({}, { maxRetries: 1 });
-      expect((await runTurn(session, "ERR 503 retried")).outcome.status).toBe("failed");
+      const { outcome, events } = await runTurn(session, "ERR 503 retried");
+      expect(outcome.status).toBe("failed");
+      const message = "The model provider is overloaded (503).";
+      expect(events).toEqual([{ type: "retry", attempt: 1, of: 1, status: 503, message }]);
       const tries = (await fake.requests(path)).filter((body) =>
         JSON.stringify(body).includes("503 retried"),
       );

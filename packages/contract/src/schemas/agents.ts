@@ -23,6 +23,21 @@ export const runtimeConfig = lazy(() =>
     baseUrl: z.string().optional().describe("Address of the provider's API."),
     apiKey: z.string().optional().describe("The provider's key; never shown."),
     model: z.string().optional().describe("Model id for `builtin`."),
+    maxRetries: z
+      .number()
+      .int()
+      .min(0)
+      .max(20)
+      .optional()
+      .describe("Repeats of a failed model call, where the program can be told; 3 when unset."),
+    silentSeconds: z
+      .number()
+      .min(0)
+      .max(86_400)
+      .optional()
+      .describe(
+        "A turn ends when its model gives no sign for so long, running tools apart; 300 when unset, 0 for never.",
+      ),
   }),
 );
 export const runtimeStatus = lazy(() =>

@@ -140,8 +140,10 @@ function createWriter() {
           return remark(`[uses ${frame.name}]`);
         case "tool_result":
           return frame.is_error ? remark("[the tool failed]") : undefined;
+        case "retry":
+          return remark(`[${frame.message} Trying again, ${frame.attempt} of ${frame.of}.]`);
         case "attachment":
-          return remark(`[image ${frame.attachment.url}]`);
+          return remark(`[${frame.attachment.name ?? frame.attachment.type} ${frame.attachment.url}]`);
         case "timeout":
           return remark(`[${frame.message}]`);
         case "result":

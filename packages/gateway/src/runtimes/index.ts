@@ -18,6 +18,7 @@ export interface RuntimeAgent {
     type: "auto" | Runtime["type"];
     command?: string[] | undefined;
     args?: string[] | undefined;
+    maxRetries?: number | undefined;
     [key: string]: unknown;
   };
   env: Readonly<Record<string, string>>;
@@ -115,6 +116,7 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     cwd: agent.workspace,
     hostEnv: deps.env,
     reaper: deps.reaper,
+    maxRetries: agent.runtime.maxRetries,
   });
 
   async function agentCli(agent: RuntimeAgent, command: readonly string[]): Promise<Runtime> {

@@ -4,7 +4,7 @@ import { cutToBytes } from "../lib/cut-text.ts";
 import type { TurnOutcome } from "../runtimes/types.ts";
 import type { RuntimeState, SessionStore } from "./store.ts";
 import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
-import { failureOf, mediaPathOf, type TurnResult } from "./turn-result.ts";
+import { failureOf, mediaPathOf, type TurnResult, timeoutSentence } from "./turn-result.ts";
 import type { StopReason } from "./turn-types.ts";
 
 /** What the end of a turn leaves on disk. */
@@ -26,16 +26,22 @@ export interface TurnEnd {
   program: Omit<RuntimeState, "upto"> | null;
 }
 
-/** What a turn came to, from how the agent ended it and why it was stopped. */
-export function settleOutcome(outcome: TurnOutcome, reason: StopReason | undefined) {
+/** What a turn came to, from how the agent ended it, why it was stopped and what kept its model from answering. */
+export function settleOutcome(
+  outcome: TurnOutcome,
+  reason: StopReason | undefined,
+  trouble: string | undefined,
+) {
   const text = cutToBytes(outcome.text, MAX_TEXT_BYTES);
   if (text.length < outcome.text.length) {
     return { status: "failed" as const, text, error: new TextOverflow().message, reason };
   }
-  const stopped = reason === "timeout" ? ("timeout" as const) : ("interrupted" as const);
+  const late = reason === "timeout" || reason === "silent";
+  const stopped = late ? ("timeout" as const) : ("interrupted" as const);
   const status =
     reason === undefined || (outcome.status === "done" && reason !== "timeout") ? outcome.status : stopped;
-  return { status, text, error: outcome.error, reason };
+  const error = status === "timeout" ? timeoutSentence(reason, trouble) : outcome.error;
+  return { status, text, error, reason };
 }
 
 /** Statements that store a turn's reply and close the turn. */

@@ -39,6 +39,8 @@ export interface TurnLog {
   readonly bytes: number;
   /** The reply's text so far. */
   readonly text: string;
+  /** What keeps the model from answering just now: one sentence. */
+  readonly trouble: string | undefined;
   append(event: TurnEvent): void;
   /** Calls `wake` after each burst of new events, and once at the end. Returns the unsubscriber. */
   subscribe(wake: () => void): () => void;
@@ -60,6 +62,7 @@ export function createTurnLog(requestId: string): TurnLog {
   let lastSeq = 0;
   let ended = false;
   let text = "";
+  let trouble: string | undefined;
   let wakePending = false;
   const readers = new Set<() => void>();
   const idJson = JSON.stringify(requestId);
@@ -101,8 +104,14 @@ export function createTurnLog(requestId: string): TurnLog {
     get text() {
       return text;
     },
+    get trouble() {
+      return trouble;
+    },
     append(event) {
       if (ended) return;
+      if (event.type !== "timeout" && event.type !== "error") {
+        trouble = event.type === "retry" ? event.message : undefined;
+      }
       let size = OVERHEAD_BYTES;
       if (event.type === "text_delta") {
         text += event.text;

@@ -1,6 +1,7 @@
 import type { Attachment, ErrorCode, TurnEvent } from "@agent-gateway/contract";
 import type { SharedFile } from "./ports.ts";
 import { TextOverflow } from "./turn-cap.ts";
+import type { StopReason } from "./turn-types.ts";
 
 /** How a turn ended, for those who wait for it as a whole. */
 export interface TurnResult {
@@ -32,8 +33,19 @@ export function failureOf({
   error,
 }: Pick<TurnResult, "status" | "error">): { code: ErrorCode; message: string } | undefined {
   if (status === "failed") return { code: "AGENT_FAILED", message: error ?? "The agent failed." };
-  if (status !== "timeout") return undefined;
-  return { code: "TIMEOUT", message: error ?? "The agent did not finish in time and was interrupted." };
+  return status === "timeout" ? { code: "TIMEOUT", message: error ?? NOT_IN_TIME } : undefined;
+}
+
+const NOT_IN_TIME = "The agent did not finish in time and was interrupted.";
+
+/** What is said of a turn that was ended for the time it took, with what last kept the model from answering. */
+export function timeoutSentence(
+  reason: StopReason | undefined,
+  trouble: string | undefined,
+): string | undefined {
+  if (reason !== "silent" && trouble === undefined) return undefined;
+  const said = reason === "silent" ? "The model did not answer." : NOT_IN_TIME;
+  return trouble === undefined ? said : `${said} ${trouble}`;
 }
 
 /** The event that closes the log of a turn. */

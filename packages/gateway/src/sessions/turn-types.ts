@@ -9,7 +9,7 @@ import type { TurnResult } from "./turn-result.ts";
 export type TurnKind = "message" | "greeting" | "injection" | "compact" | "channel";
 
 /** Why a turn was interrupted. */
-export type StopReason = "stop" | "timeout" | "shutdown";
+export type StopReason = "stop" | "timeout" | "silent" | "shutdown";
 
 /** How a turn ends, for whoever stores something together with its end. */
 export interface TurnEnding {

@@ -1,10 +1,11 @@
 import { GatewayError } from "@agent-gateway/contract";
-import type { TurnOutcome } from "../runtimes/types.ts";
+import type { RuntimeEvent, TurnOutcome } from "../runtimes/types.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
 import type { Place } from "./place.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps, SharedFile } from "./ports.ts";
+import { createSilenceWatch, DEFAULT_SILENT_SECONDS } from "./silence.ts";
 import type { SessionStore } from "./store.ts";
 import { TextOverflow } from "./turn-cap.ts";
 import { historyOf, resumeState } from "./turn-context.ts";
@@ -68,7 +69,12 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         void pool.drop(place);
       },
     });
-    const { emit } = agentSays;
+    const silentSeconds = agent.runtime.silentSeconds ?? DEFAULT_SILENT_SECONDS;
+    const silence = createSilenceWatch(clock, silentSeconds * 1000, () => void stop("silent"));
+    const emit = (event: RuntimeEvent) => {
+      silence.heard(event);
+      agentSays.emit(event);
+    };
 
     const persistStart = async () => {
       const statements = [
@@ -104,6 +110,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         if (own?.summary) return { status: "done", text: own.summary };
         interruptible = true;
         const input = { text: request.text, files: request.files ?? [] };
+        silence.begin();
         const outcome = await runtime.turn(input, emit);
         if (!outcome.unread || !stoodReady || stopReason) return outcome;
         await runtime.closed;
@@ -122,6 +129,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         said ? outcome : { ...outcome, text: turnLog.text },
         // An agent that dies while the gateway stops was most likely ended with it.
         stopReason ?? (refusing && outcome.status !== "done" ? "shutdown" : undefined),
+        turnLog.trouble,
       );
       const dropParts = parts.end();
       if (turnLog.text === "" && text !== "" && status === "done") emit({ type: "text", text });
@@ -219,6 +227,9 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       ending = true;
       parts.end();
       cancelCap();
+      silence.end();
+      // A process whose model went silent may hang for good.
+      if (stopReason === "silent") void pool.drop(place);
       // The session is free before the last event tells so: whoever reads it may send the next message at once.
       running.delete(uuid);
       pool.release(place);

@@ -51,6 +51,42 @@ describe("turn", () => {
     expect(outcome.text).toBe(texts(events).join(""));
   });
 
+  test("tells a tool once, with its input and result, under a name that is no command [STEP-4]", async () => {
+    const { events } = await runTurn(await open(), "CALLTOOL first two words\nSAY done");
+    expect(events).toEqual([
+      {
+        type: "tool_use",
+        name: "execute",
+        id: "call-0",
+        title: "ls -la /tmp && echo done",
+        input: '{"command":"first"}',
+      },
+      { type: "tool_result", id: "call-0", isError: false, result: "two words" },
+      { type: "text", text: "done" },
+    ]);
+  });
+
+  test("tells a tool when the agent asks for permission, before it has run [STEP-4]", async () => {
+    const { events } = await runTurn(await open(), "ASK Bash execute allow_once,reject_once");
+    expect(events).toEqual([
+      { type: "tool_use", name: "Bash", id: "call-0" },
+      { type: "text", text: "id-allow_once" },
+    ]);
+  });
+
+  test("tells what the agent's log says of its model [RETRY-5]", async () => {
+    const session = await open();
+    const { events } = await runTurn(
+      session,
+      "STDERR Attempt 2 failed with status 429, retrying\nWAIT",
+      (event) => {
+        if (event.type === "retry") void session.interrupt();
+      },
+    );
+    const message = "The model provider limits the rate of requests (429).";
+    expect(events).toEqual([{ type: "retry", attempt: 2, of: 2, status: 429, message }]);
+  });
+
   test("hands on an image of a tool's result once, and nothing of a subagent's text", async () => {
     const { outcome, events } = await runTurn(await open(), "PICTURE Draw\nSUBAGENT inner\nSAY done");
     const images = events.filter((event) => event.type === "image");

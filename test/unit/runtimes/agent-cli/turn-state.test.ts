@@ -127,7 +127,11 @@ describe("the text of a turn", () => {
     const line = { ...assistant(text("API Error: 529")), is_api_error_message: true };
     expect(play([line, result("API Error: 529", { is_error: true })])).toMatchObject({
       text: "",
-      outcome: { status: "failed", text: "", error: "API Error: 529" },
+      outcome: {
+        status: "failed",
+        text: "",
+        error: "The model provider is overloaded (529); try again in a moment.",
+      },
     });
   });
 

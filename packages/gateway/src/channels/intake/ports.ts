@@ -27,7 +27,7 @@ export interface EndedTurn {
 }
 export interface TurnEnd {
   result: EndedTurn;
-  reason: "stop" | "timeout" | "shutdown" | undefined;
+  reason: "stop" | "timeout" | "silent" | "shutdown" | undefined;
   produced: boolean;
 }
 
@@ -58,7 +58,10 @@ export interface SessionsPort {
     again?: number | undefined;
     also: (sessionId: string) => readonly Statement[];
     closing: (end: TurnEnd) => readonly Statement[];
-  }): Promise<{ done: Promise<EndedTurn>; log: { readonly text: string } }>;
+  }): Promise<{
+    done: Promise<EndedTurn>;
+    log: { readonly text: string; readonly trouble: string | undefined };
+  }>;
 }
 
 export interface IntakeDeps {

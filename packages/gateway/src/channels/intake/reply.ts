@@ -27,7 +27,7 @@ export function replyText({ result, reason }: TurnEnd): string {
       if (reason === "shutdown") return joined(result.text, CUT_OFF);
       return result.text.trim() === "" ? "" : joined(result.text, INTERRUPTED);
     case "timeout":
-      return joined(result.text, TOOK_TOO_LONG);
+      return joined(result.text, result.error ?? TOOK_TOO_LONG);
     case "failed":
       return joined(result.text, result.error ?? "The agent failed.");
     default:

@@ -3,12 +3,13 @@ import type { AgentConfig } from "../../config/index.ts";
 import type { Statement } from "../../db/index.ts";
 import { sleep } from "../../lib/clock.ts";
 import { placeOf, storedChatId } from "../place.ts";
-import type { Content, InboundMessage } from "../types.ts";
+import type { Content, InboundMessage, Target } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
 import { showProgress } from "./progress.ts";
 import { channelPrompt } from "./prompt.ts";
 import { CUT_OFF, replyContents, replyText, targetOf } from "./reply.ts";
 import type { InboxRow, InboxStore } from "./store.ts";
+import { watchTrouble } from "./trouble.ts";
 
 /** A turn is interrupted after this and `gateway.turns.hardCapMs` more, like one that came over HTTP. */
 const SOFT_MS = 60_000;
@@ -121,7 +122,18 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         closing: (end) => answer(rows, message, end),
       });
       const afterMs = agent[place.channel]?.progressMs ?? 0;
-      endProgress = showProgress(deps, { place, row, target, adapter, afterMs }, () => turn.log.text);
+      const shows = adapter?.edit !== undefined && afterMs > 0;
+      const trouble = watchTrouble(
+        clock,
+        () => turn.log.trouble,
+        shows ? undefined : (line) => notice(row, target, line),
+      );
+      const progress = () => turn.log.text || trouble.line();
+      const hideProgress = showProgress(deps, { place, row, target, adapter, afterMs }, progress);
+      endProgress = () => {
+        trouble.end();
+        hideProgress();
+      };
       const result = await turn.done;
       if (!result.stored)
         await storeLater(() => answer(rows, message, { result, reason: undefined, produced: true }));
@@ -130,6 +142,24 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       endWorking?.();
     }
     delivery.wake(place, row.chat_id);
+  };
+
+  /** Sends a line beside the reply. */
+  const notice = (row: InboxRow, target: Target, line: string): void => {
+    const place = placeOf(row);
+    const contents = deps.split(place.channel, line).map((text): Content => ({ kind: "text", text }));
+    const sending = {
+      place,
+      chatId: row.chat_id,
+      inbox: row.id,
+      purpose: "notice" as const,
+      target,
+      contents,
+    };
+    db.write(...delivery.add(sending)).then(
+      () => delivery.wake(place, row.chat_id),
+      (error) => log.warn({ err: error }, "could not store a notice"),
+    );
   };
 
   /** The reply could not be stored with the end of its turn (a full disk); it is as soon as that is possible. */

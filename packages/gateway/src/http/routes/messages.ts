@@ -80,7 +80,9 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       throw errorOf(
         turn,
         "TIMEOUT",
-        "The agent did not answer in time; it works on, and its stream can be read.",
+        ["The agent did not answer in time; it works on, and its stream can be read.", turn.log.trouble]
+          .filter(Boolean)
+          .join(" "),
       );
     }
     const failure = failureOf(result);

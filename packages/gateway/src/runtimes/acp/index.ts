@@ -17,6 +17,8 @@ export interface AcpOptions {
   cwd?: string | undefined;
   /** Tools of the agent program: all when unset. */
   allowTools?: boolean | readonly string[] | undefined;
+  /** Repeats of a failed model call, for the programs that can be told. */
+  maxRetries?: number | undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import { createUnreadLimit } from "../../lib/unread.ts";
 import type { OpenOptions } from "../types.ts";
+import { retryEnvironment } from "../upstream.ts";
 import type { AcpOptions } from "./index.ts";
 import { createRpcPeer, type RpcOptions, type RpcPeer } from "./json-rpc.ts";
 import type { Limits } from "./programs.ts";
@@ -18,7 +19,7 @@ export interface Link {
  * @throws Error with one sentence when it cannot be started.
  */
 export async function openLink(
-  { command, args, hostEnv, reaper }: AcpOptions,
+  { command, args, hostEnv, reaper, maxRetries }: AcpOptions,
   { cwd, env, log, clock }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock">,
   handlers: Pick<RpcOptions, "onRequest" | "onNotification"> & { onStderr(text: string): void },
   limits: Limits = {},
@@ -36,7 +37,11 @@ export async function openLink(
   agent = await spawnProcess({
     command: [...withoutFlags([...command, ...args], limits.without ?? []), ...(limits.args ?? [])],
     cwd,
-    env: childEnvironment(hostEnv, { ...env, ...limits.env }, { families }),
+    env: childEnvironment(
+      hostEnv,
+      { ...retryEnvironment(hostEnv, maxRetries), ...env, ...limits.env },
+      { families },
+    ),
     log,
     clock,
     reaper,

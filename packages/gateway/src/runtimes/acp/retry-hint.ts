@@ -13,7 +13,7 @@ const MAX_LINES = 50;
 const RETRYING = /\b(?:retry|retrying|retries|reconnecting|attempt)\b/i;
 const TROUBLE =
   /\b(?:error|failed|failure|status|rate limit|rate-limited|quota|overloaded|unauthorized|too many requests)\b/i;
-const STATUS = /(?:^|[^\d.:])(401|402|403|408|429|5\d\d)(?![\d.])/;
+const STATUS = /(?:^|[^\d.:])(401|402|403|408|429|5\d\d)(?!\d|\.\d)/;
 const COUNT = /\b(?:attempt|retry|retrying|reconnecting)[ .:#(]{1,5}(\d{1,3})(?:(?: ?\/ ?| of )(\d{1,3}))?/i;
 
 /**

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
-import { retryEvent } from "../retry.ts";
 import { toolTitle } from "../tool-text.ts";
 import type { RuntimeEvent } from "../types.ts";
+import { retryEvent } from "../upstream.ts";
 import type { ToolGuard } from "./guard.ts";
 import { toolName } from "./permission.ts";
 import type { KnownProgram } from "./programs.ts";

@@ -61,6 +61,8 @@ export interface ResultLine {
   kind: "result";
   text: string;
   isError: boolean;
+  /** HTTP status of the model provider's answer that failed the turn. */
+  apiStatus: number | undefined;
   errors: readonly string[];
   /** The turn was cut off from outside. */
   aborted: boolean;
@@ -197,6 +199,7 @@ function resultLine(line: Fields): ResultLine {
     kind: "result",
     text: textOrNull(line.result) ?? "",
     isError: line.is_error === true,
+    apiStatus: typeof line.api_error_status === "number" ? line.api_error_status : undefined,
     errors: Array.isArray(line.errors) ? line.errors.filter((one) => typeof one === "string") : [],
     aborted: textOrNull(line.terminal_reason)?.startsWith("aborted") ?? false,
     queued: typeof line.queued_turn_count === "number" ? line.queued_turn_count : 0,

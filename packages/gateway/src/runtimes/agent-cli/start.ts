@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Reaper } from "../../lib/reaper.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import type { OpenOptions } from "../types.ts";
+import { retryEnvironment } from "../upstream.ts";
 import { buildArguments, type Conversation, runtimeEnvironment } from "./args.ts";
 import { chooseConfigDir } from "./config-dir.ts";
 import { type ProgramTraits, probeProgram } from "./probe.ts";
@@ -19,6 +20,8 @@ export interface AgentCliOptions {
   /** Folder that the command starts in. */
   cwd?: string | undefined;
   reaper?: Reaper | undefined;
+  /** Repeats of a failed model call; undefined leaves it to the environment, then to the default. */
+  maxRetries?: number | undefined;
   /**
    * Folder for the program's state, one per agent. Used only where a login does not get lost by it; undefined leaves
    * the program to the user's own folder.
@@ -43,7 +46,10 @@ export async function prepareLaunch(runtime: AgentCliOptions, options: OpenOptio
   const families = ["anthropic", "openai"] as const;
   const own = childEnvironment(runtime.hostEnv, options.env, { families });
   const configDir = await chooseConfigDir(runtime.configDir, own);
-  const ours = runtimeEnvironment(options.contextWindow, configDir);
+  const ours = {
+    ...runtimeEnvironment(options.contextWindow, configDir),
+    ...retryEnvironment(runtime.hostEnv, runtime.maxRetries),
+  };
   const env = childEnvironment(runtime.hostEnv, { ...ours, ...options.env }, { families });
   const traits = await (runtime.probe ?? probeProgram)(runtime.command, options.cwd, env);
   return {

@@ -1,5 +1,5 @@
-import { retryEvent } from "../retry.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
+import { retryEvent, statusIn, upstreamFailure } from "../upstream.ts";
 import { NOT_LOGGED_IN, saysNotLoggedIn } from "./login.ts";
 import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
 import { safeSentence } from "./safe-sentence.ts";
@@ -119,7 +119,10 @@ export function outcomeOf(
     return { status: "failed", text: state.text, error: "The agent process ended unexpectedly.", ...about };
   if (end.isError) {
     const said = end.text || end.errors.join(" ");
-    const error = saysNotLoggedIn(said) ? NOT_LOGGED_IN : safeSentence(said, "The agent reported an error.");
+    const error = saysNotLoggedIn(said)
+      ? NOT_LOGGED_IN
+      : (upstreamFailure(end.apiStatus ?? statusIn(said)) ??
+        safeSentence(said, "The agent reported an error."));
     return { status: "failed", text: state.text, error, ...about };
   }
   const known = end.text.trim() === "" || state.text.trimEnd().endsWith(end.text.trim());

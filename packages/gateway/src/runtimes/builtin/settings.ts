@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { DEFAULT_MAX_RETRIES } from "../upstream.ts";
 import type { McpServer, Provider } from "./protocol.ts";
 
 /** Used where neither the agent nor its runtime names a model. */
@@ -20,7 +21,7 @@ const builtinConfig = z.object({
   apiKey: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
   contextWindow: z.number().int().positive().optional(),
-  maxRetries: z.number().int().min(0).max(10).default(2),
+  maxRetries: z.number().int().min(0).max(20).default(DEFAULT_MAX_RETRIES),
   maxSteps: z.number().int().min(1).max(1000).default(50),
   mcpServers: z.record(z.string(), mcpServer).default({}),
 });

@@ -40,7 +40,7 @@ export async function compact(
       model: models.current,
       prompt: `${PROMPT}\n\n${transcript(older, conversation.window)}`,
       providerOptions: models.options,
-      maxRetries: agent.maxRetries,
+      maxRetries: 0,
       abortSignal: signal,
     });
     const summary = between(text, "<summary>", "</summary>").trim();

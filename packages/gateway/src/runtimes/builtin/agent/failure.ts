@@ -1,4 +1,5 @@
-import { APICallError, RetryError, UnsupportedFunctionalityError } from "ai";
+import { APICallError, UnsupportedFunctionalityError } from "ai";
+import { upstreamFailure } from "../../upstream.ts";
 
 export interface Failure {
   /** For the user: no address, no key, nothing of what the provider wrote. */
@@ -13,8 +14,7 @@ const OVERFLOW = /context.{0,20}(length|window|size)|too long|maximum.{0,40}toke
 const MAX_DETAIL = 500;
 
 /** Puts a failed model request into one sentence. */
-export function describeFailure(thrown: unknown, model: string): Failure {
-  const error = RetryError.isInstance(thrown) ? thrown.lastError : thrown;
+export function describeFailure(error: unknown, model: string): Failure {
   const message = error instanceof Error ? error.message : String(error);
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;
   const body = APICallError.isInstance(error) ? (error.responseBody ?? "") : "";
@@ -37,22 +37,6 @@ function sentenceFor(error: unknown, status: number | undefined, model: string):
       ? "The model provider could not be reached."
       : "The model provider's answer was broken off or could not be read.";
   }
-  switch (status) {
-    case 401:
-    case 403:
-      return `The model provider refused the key (${status}).`;
-    case 402:
-      return "The account at the model provider has no credit left (402).";
-    case 404:
-      return `The model provider does not have the model ${model} (404).`;
-    case 429:
-      return "The model provider's rate limit is reached (429); try again in a while.";
-    case 503:
-    case 529:
-      return `The model provider is overloaded (${status}); try again in a moment.`;
-    default:
-      return status >= 500
-        ? `The model provider failed (${status}); try again in a moment.`
-        : `The model provider refused the request (${status}).`;
-  }
+  if (status === 404) return `The model provider does not have the model ${model} (404).`;
+  return upstreamFailure(status) ?? `The model provider refused the request (${status}).`;
 }

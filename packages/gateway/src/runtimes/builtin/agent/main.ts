@@ -5,6 +5,7 @@ import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent } from "../p
 import { compact } from "./compact.ts";
 import { contextPercent, createConversation } from "./conversation.ts";
 import { createModels } from "./models.ts";
+import { createRetryingFetch } from "./retry.ts";
 import { createGatewayTools } from "./tools.ts";
 import { type Agent, runTurn } from "./turn.ts";
 
@@ -32,14 +33,17 @@ export function runAgent(input: Readable, output: Writable): void {
   async function init(message: AgentInit): Promise<void> {
     const key = process.env[KEY_VARIABLE];
     delete process.env[KEY_VARIABLE];
-    const models = await createModels({ ...message, apiKey: key });
+    const retrying = createRetryingFetch({
+      maxRetries: message.maxRetries,
+      emit: (event) => send({ type: "event", event }),
+    });
+    const models = await createModels({ ...message, apiKey: key, fetch: retrying });
     const servers = await connect(message, models.toolImages);
     agent = {
       models,
       instructions: message.instructions,
       tools: { ...servers, ...gatewayTools.create(message.tools) },
       conversation: createConversation(message.history, message.contextWindow),
-      maxRetries: message.maxRetries,
       maxSteps: message.maxSteps,
       log: (level, text, detail) =>
         send({ type: "log", level, message: text, detail: key ? detail?.replaceAll(key, "***") : detail }),

@@ -16,13 +16,16 @@ export async function createModels({
   baseUrl,
   apiKey,
   model,
+  fetch,
 }: {
   provider: Provider;
   baseUrl: string | undefined;
   apiKey: string | undefined;
   model: string;
+  /** How the provider is asked. */
+  fetch: typeof globalThis.fetch;
 }): Promise<Models> {
-  const create = await modelFactory(provider, baseUrl, apiKey);
+  const create = await modelFactory(provider, baseUrl, apiKey, fetch);
   let id = model;
   let current = create(id);
   return {
@@ -51,17 +54,18 @@ async function modelFactory(
   provider: Provider,
   baseUrl: string | undefined,
   apiKey: string | undefined,
+  fetch: typeof globalThis.fetch,
 ): Promise<(id: string) => LanguageModel> {
   const address = baseUrl === undefined ? {} : { baseURL: baseUrl };
   const key = apiKey === undefined ? {} : { apiKey };
   switch (provider) {
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return createAnthropic({ ...address, ...key });
+      return createAnthropic({ ...address, ...key, fetch });
     }
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      const openai = createOpenAI({ ...address, ...key });
+      const openai = createOpenAI({ ...address, ...key, fetch });
       return (id) => openai.responses(id);
     }
     case "openai-compatible": {
@@ -71,6 +75,7 @@ async function modelFactory(
         baseURL: baseUrl!,
         includeUsage: true,
         ...key,
+        fetch,
       });
       return (id) => server.chatModel(id);
     }

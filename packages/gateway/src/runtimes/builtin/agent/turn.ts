@@ -15,7 +15,6 @@ export interface Agent {
   readonly instructions: string | undefined;
   readonly tools: ToolSet;
   readonly conversation: Conversation;
-  readonly maxRetries: number;
   readonly maxSteps: number;
   log(level: "debug" | "warn", message: string, detail?: string): void;
 }
@@ -89,7 +88,8 @@ async function askModel(
     messages: [...conversation.messages, question],
     tools: agent.tools,
     stopWhen: stepCountIs(agent.maxSteps),
-    maxRetries: agent.maxRetries,
+    // The provider is asked by a `fetch` that does this itself, and tells of it.
+    maxRetries: 0,
     providerOptions: models.options,
     abortSignal: signal,
     onError: ({ error }) => fail(error),
