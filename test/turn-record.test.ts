@@ -201,7 +201,7 @@ describe("a model that does not answer", () => {
   it("and is silent ends the turn; the next one has a new process [SILENT-1]", async () => {
     await using quick = await startGateway({
       agent: {
-        runtime: { type: "agent-cli", command: [process.execPath, fakeAgent], silentSeconds: 0.5 },
+        runtime: { type: "agent-cli", command: [process.execPath, fakeAgent], silentSeconds: 4 },
       },
     });
     const send = (message: string, session_id?: unknown) => quick.send(message, { session_id });
