@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
       async () => (await card("Telegram").locator(":scope > .failure").count()) === 1,
       "the last error",
     );
-    await card("Telegram").getByText("Waiting in line").waitFor();
+    await card("Telegram").getByText("Queued").waitFor();
     await card("Discord").getByText("off", { exact: true }).waitFor();
     await card("Discord").getByText("Message Content intent", { exact: false }).waitFor();
     expect(await page.locator(".channel").count()).toBe(6);
@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     await page.getByRole("button", { name: "Approve Person 0 (100)" }).click();
     await waiting.getByText("Person 0 (100)").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Deny Person 1 (101)" }).click();
-    await waiting.getByText("Nobody waits.", { exact: false }).waitFor();
+    await waiting.getByText("No one is waiting.", { exact: false }).waitFor();
     expect(await get("/botchat/allowlist")).toEqual({ allowFrom: ["100"] });
     expect(await page.locator("p[role=status]").first().textContent()).toContain("Person 1");
   });
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     await slack.getByText("Slack refused the bot token", { exact: false }).waitFor();
     await slack.getByLabel("Bot user OAuth token").fill("good-slack");
     await slack.getByRole("button", { name: "Save teamchat" }).click();
-    await slack.getByText("Who may write").waitFor();
+    await slack.getByText("Who can write").waitFor();
     await slack.getByRole("button", { name: "Turn off teamchat" }).click();
     await slack.getByRole("button", { name: "Turn on teamchat" }).click();
     await slack.getByRole("button", { name: "Turn off teamchat" }).waitFor();
@@ -186,7 +186,7 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     await until(() => qr.evaluate((image: HTMLImageElement) => image.naturalWidth > 0), "the QR code");
 
     await device.getByRole("button", { name: "Link with a code…" }).click();
-    await page.getByLabel("The phone's number").fill("+66 81 234 5678");
+    await page.getByLabel("Phone number").fill("+66 81 234 5678");
     await page.keyboard.press("Enter");
     await device.getByText("ABCD-EFGH").waitFor();
     live = { status: "linked", phoneNumber: "66812345678" };
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     await device.getByText("66812345678, linked").waitFor();
 
     await device.getByRole("button", { name: "Unlink…" }).click();
-    await page.getByRole("dialog").getByText("66812345678 is logged out", { exact: false }).waitFor();
+    await page.getByRole("dialog").getByText("66812345678 will be logged out", { exact: false }).waitFor();
     await page.keyboard.press("Escape");
     expect(asked.map((line) => line.split(" ")[0])).toEqual(["link", "pairing-code"]);
     await device.getByRole("button", { name: "Unlink…" }).click();
@@ -206,10 +206,10 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
   it("says that the gateway does not answer, and keeps what it said last [CH-DASH-1]", async () => {
     await open();
     await page.route(`**${AGENT}/channels`, (route) => route.abort());
-    await page.getByText("The gateway does not answer; this is what it said last.").waitFor();
+    await page.getByText("The gateway is not responding. This is its last known state.").waitFor();
     expect(await page.locator(".channel").count()).toBe(6);
     await page.unroute(`**${AGENT}/channels`);
-    await page.getByText("The gateway does not answer", { exact: false }).waitFor({ state: "detached" });
+    await page.getByText("The gateway is not responding", { exact: false }).waitFor({ state: "detached" });
   });
 
   it("works on a phone, and by keyboard alone [CH-DASH-5]", async () => {
@@ -223,7 +223,7 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     expect(await page.getByRole("link", { name: "Status" }).isVisible()).toBe(true);
     await page.getByRole("button", { name: "Deny Person 0 (100)" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByText("Nobody waits.", { exact: false }).waitFor();
+    await page.getByText("No one is waiting.", { exact: false }).waitFor();
     await page.getByRole("link", { name: "History" }).click();
     await page.getByRole("link", { name: "Channels" }).click();
     await card("Telegram").waitFor();

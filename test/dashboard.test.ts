@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await ask("SAY one", "one");
     await seen.context.clearCookies();
     await send("SAY two");
-    await page.getByText("Your login has ended.", { exact: false }).waitFor();
+    await page.getByText("Your session has expired.", { exact: false }).waitFor();
     await logIn(page, KEYS.admin);
     await list().getByText("SAY one").waitFor();
   });
@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await send("SLOW 40 60");
     await page.locator(".message.live").getByText("w3", { exact: false }).waitFor();
     line.cut();
-    await page.getByText("The connection broke; reconnecting…").waitFor();
+    await page.getByText("Connection lost; reconnecting…").waitFor();
     await answers().first().waitFor();
     const text = (await answers().first().locator(".markdown").textContent()) ?? "";
     expect(text.trim()).toBe(Array.from({ length: 40 }, (_, n) => `w${n}`).join(" "));
@@ -133,7 +133,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await send("SLOW 200 50");
     await page.locator(".message.live").getByText("w2", { exact: false }).waitFor();
     await page.getByRole("button", { name: "Stop the answer" }).click();
-    await page.getByText("Stopped before its end.").waitFor();
+    await page.getByText("Stopped before it was finished.").waitFor();
     expect(await answers().first().textContent()).toContain("w2");
     await ask("SAY next", "next");
   });
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await page.keyboard.press("Enter");
     await until(async () => (await sessionNames()).includes("Renamed"), "the new name");
     await session("Restart agent process");
-    await page.locator(".note").getByText("starts afresh", { exact: false }).waitFor();
+    await page.locator(".note").getByText("is restarting", { exact: false }).waitFor();
     await session("Compact");
     await page.locator(".note").getByText("nothing to compact", { exact: false }).waitFor();
     await session("Clear…");

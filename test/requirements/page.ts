@@ -6,4 +6,10 @@ export const page = {
     "every regular expression and parser that meets text from outside takes time in proportion to it, up to 200,000 characters of the worst kind",
   "PAGE-2":
     "no page, menu or dialog is cut off or scrolls sideways at 320 and 360 CSS pixels, whatever font the text is in",
+  "PAGE-3":
+    "what an agent did and thought stands folded within its answer, in its order, live and after a reload, and opens by keyboard",
+  "PAGE-4":
+    "a failed turn keeps its error below the question, with a button that asks again; retries of the model are told while they last",
+  "PAGE-5": "a file that the agent shared is a download link with its name and size",
+  "PAGE-6": "what keeps an agent from starting, and a disk that is nearly full, are told where they matter",
 };

@@ -4,6 +4,7 @@ import "./app/styles/base.css";
 import "./app/styles/controls.css";
 import "./app/styles/layout.css";
 import "./app/styles/chat.css";
+import "./app/styles/steps.css";
 import "./app/styles/composer.css";
 import "./app/styles/markdown.css";
 import "./app/styles/tables.css";

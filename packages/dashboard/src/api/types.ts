@@ -13,3 +13,5 @@ export type CommandReply = Extract<CallReply<"sendMessage">, { command: string }
 export type ChannelState = CallReply<"listChannels">["channels"][number];
 export type DeviceAccount = CallReply<"listDeviceAccounts">["accounts"][number];
 export type DeviceStatus = CallReply<"deviceStatus">;
+/** A file that an agent shared. */
+export type SharedFile = NonNullable<Message["attachments"]>[number];

@@ -6,7 +6,7 @@ import { HistoryView } from "../views/history/HistoryView.tsx";
 import { StatusView } from "../views/status/StatusView.tsx";
 import { Header } from "./Header.tsx";
 import { GatewayClosed, Login } from "./Login.tsx";
-import { Notices } from "./Notices.tsx";
+import { DiskBanner, Notices } from "./Notices.tsx";
 
 export function App() {
   switch (auth.value) {
@@ -22,6 +22,7 @@ export function App() {
         <div class="shell">
           <Header />
           <Notices />
+          <DiskBanner />
           <View />
         </div>
       );

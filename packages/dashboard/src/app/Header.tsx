@@ -65,7 +65,7 @@ export function Header() {
 }
 
 const THEME_LABEL: Record<Theme, string> = {
-  system: "Colours: as the system",
+  system: "Colours: system",
   light: "Colours: light",
   dark: "Colours: dark",
 };

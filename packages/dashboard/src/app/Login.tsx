@@ -50,8 +50,8 @@ export function Login() {
           aria-invalid={failure.value !== ""}
         />
         <p id="key-help" class="hint">
-          The gateway printed it at its first start and keeps it in <code>.env</code> in its home folder, as{" "}
-          <code>GATEWAY_ADMIN_KEY</code>.
+          The gateway printed it when it first started, and keeps it as <code>GATEWAY_ADMIN_KEY</code> in the{" "}
+          <code>.env</code> file of its home folder.
         </p>
         <p id="key-error" class="failure" role="alert">
           {failure.value}

@@ -1,5 +1,17 @@
 import { Icon } from "../components/Icon.tsx";
+import { diskLow } from "../state/health.ts";
 import { announcement, dismiss, notices } from "../state/notices.ts";
+
+/** Stands above every view while the gateway can store nothing new. */
+export function DiskBanner() {
+  if (!diskLow.value) return null;
+  return (
+    <p class="notice error banner" role="alert">
+      The gateway's disk is almost full. Replies are still kept, but new messages and uploads are refused
+      until you free some space.
+    </p>
+  );
+}
 
 /** Sentences about what went wrong, and the line that only screen readers get. */
 export function Notices() {

@@ -1,19 +1,31 @@
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
 import type { Message as Record } from "../api/types.ts";
+import { stepsOf } from "../state/steps.ts";
 import { fullTime, shortTime } from "./format.ts";
 import { MediaStrip, mediaOf } from "./MediaStrip.tsx";
-import { Markdown } from "./markdown/Markdown.tsx";
+import { Steps } from "./Steps.tsx";
+
+type Shown = Pick<
+  Record,
+  "role" | "content" | "interrupted" | "attachments" | "mediaFiles" | "error" | "steps"
+> & { ts?: number };
 
 /** One message; what the user wrote is shown as written, what the agent wrote is formatted. */
 export function Message({
   agentId,
   author,
   message,
+  children,
 }: {
   agentId: string;
   author: string;
-  message: Pick<Record, "role" | "content" | "interrupted" | "attachments" | "mediaFiles"> & { ts?: number };
+  message: Shown;
+  /** Below an error: what can be done about it. */
+  children?: ComponentChildren;
 }) {
-  const { role, content, ts, interrupted } = message;
+  const { role, content, ts, interrupted, error } = message;
+  const steps = useMemo(() => stepsOf(message), [message.content, message.steps]);
   return (
     <article class={`message ${role}`}>
       <header class="message-header">
@@ -24,10 +36,16 @@ export function Message({
           </time>
         )}
       </header>
-      {content !== "" &&
-        (role === "user" ? <p class="plain-text">{content}</p> : <Markdown text={content} />)}
+      {role === "user" ? content !== "" && <p class="plain-text">{content}</p> : <Steps steps={steps} />}
       <MediaStrip media={mediaOf(agentId, message)} />
-      {interrupted && <p class="status-line">Stopped before its end.</p>}
+      {error ? (
+        <div class="turn-error">
+          <p>{error.message}</p>
+          {children}
+        </div>
+      ) : (
+        interrupted && <p class="status-line">Stopped before it was finished.</p>
+      )}
     </article>
   );
 }

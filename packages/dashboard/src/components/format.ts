@@ -26,3 +26,12 @@ export function duration(ms: number): string {
 /** How long ago something was, in its two largest units; `never` for null. */
 export const ago = (ms: number | null): string =>
   ms === null ? "never" : `${duration(Math.max(0, Date.now() - ms))} ago`;
+
+const UNITS = ["bytes", "KB", "MB", "GB"];
+
+/** A file's size in the largest unit that leaves a whole number before the point. */
+export function fileSize(bytes: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1);
+  const value = bytes / 1000 ** step;
+  return `${value.toFixed(step === 0 || value >= 10 ? 0 : 1)} ${UNITS[step]}`;
+}

@@ -14,7 +14,7 @@ export const loginReason = signal("");
 
 onLoggedOut(() => {
   if (auth.value !== "in") return;
-  loginReason.value = "Your login has ended. Log in again to go on where you were.";
+  loginReason.value = "Your session has expired. Log in again to continue where you left off.";
   auth.value = "out";
 });
 

@@ -6,7 +6,7 @@ import type { ChannelState, DeviceAccount, DeviceStatus } from "../api/types.ts"
 export type ChannelName = ChannelState["channel"];
 type Rule = "open" | "allowlist" | "disabled";
 
-/** Who may write through a channel, or through one account of it. */
+/** Who can write through a channel, or through one account of it. */
 export interface Policy {
   dmPolicy: Rule;
   dmAllowlist: readonly string[];

@@ -11,15 +11,15 @@ export function describeResult({ command, result }: CommandReply): string {
     case "/session":
       return `**${result.name}**: ${count(result.messageCount, "message")}, ${result.contextPercent} % of the context used.`;
     case "/clear":
-      return "Everything said in this session is forgotten.";
+      return "All messages in this session have been deleted.";
     case "/compact":
       return result.archivedMessages === 0
-        ? "The session is short; there was nothing to compact."
+        ? "The session is short, so there was nothing to compact."
         : `Summarised ${count(result.archivedMessages, "older message")} and kept ${result.keptMessages}.`;
     case "/stop":
       return result.stopped ? "Stopped." : "Nothing was running.";
     case "/restart":
-      return "The agent's process starts afresh.";
+      return "The agent's process is restarting.";
     case "/model":
       return describeModel(result);
     default:

@@ -1,12 +1,13 @@
 import { batch, computed, signal } from "@preact/signals";
 import { client, hasCode } from "../api/client.ts";
-import type { Message, SessionInfo } from "../api/types.ts";
+import type { Message, Model, SessionInfo } from "../api/types.ts";
 import { followTurn, resumeFrames } from "./follow.ts";
 import type { LiveTurn } from "./live-turn.ts";
 import { itemsOf, type Note, withNewest } from "./message-list.ts";
 import { announce, notify, report } from "./notices.ts";
 import { openSession, type Place } from "./place.ts";
 import { busySessions, loadSessions, loadStatus, statusAskedAt } from "./sessions.ts";
+import { textOf } from "./steps.ts";
 
 const PAGE = 50;
 
@@ -15,6 +16,8 @@ export const loading = signal(false);
 export const info = signal<SessionInfo | undefined>(undefined);
 /** The session's own model; undefined while unknown, null for the agent's. */
 export const model = signal<string | null | undefined>(undefined);
+/** Models that the session's agent offers; undefined while unknown. */
+export const sessionModels = signal<readonly Pick<Model, "id" | "name">[] | undefined>(undefined);
 export const live = signal<LiveTurn | undefined>(undefined);
 /** The user's message of a turn that the history does not have yet. */
 export const pending = signal<{ text: string; mediaFiles: readonly string[] } | undefined>(undefined);
@@ -49,6 +52,7 @@ export async function openPlace(next: Place | undefined): Promise<void> {
     older.value = undefined;
     info.value = undefined;
     model.value = undefined;
+    sessionModels.value = undefined;
     live.value = undefined;
     pending.value = undefined;
     loading.value = next?.sessionId !== undefined;
@@ -84,7 +88,7 @@ async function page(query: { before?: number; before_id?: number }, signal: Abor
   const at = current as Place;
   return client.call("listMessages", {
     params: { agentId: at.agentId, chatId: `api-${at.chatId}` },
-    query: { session_id: at.sessionId, limit: String(PAGE), ...textual(query) },
+    query: { session_id: at.sessionId, include: "steps", limit: String(PAGE), ...textual(query) },
     signal,
   });
 }
@@ -140,7 +144,11 @@ async function loadModel(signal: AbortSignal): Promise<void> {
     body: { message: "/model", chat_id: at.chatId, session_id: at.sessionId },
     signal,
   });
-  if (!signal.aborted && "result" in reply) model.value = (reply.result.model as string | null) ?? null;
+  if (signal.aborted || !("result" in reply)) return;
+  batch(() => {
+    model.value = (reply.result.model as string | null) ?? null;
+    sessionModels.value = reply.result.models as Model[] | undefined;
+  });
 }
 
 /** Joins the turn that runs in the session on view, whoever started it. */
@@ -166,8 +174,10 @@ export async function showTurn(
     announce("The agent is answering.");
     const turn = await followTurn(where, frames, show, signal);
     await loadNewest(signal).catch(report);
-    if (turn.end?.error) addNote(turn.end.error, "error");
-    else announce(turn.end?.interrupted ? "The answer was stopped." : turn.text);
+    const stored = messages.peek().at(-1);
+    if (!turn.end?.error) announce(turn.end?.interrupted ? "The answer was stopped." : textOf(turn.steps));
+    else if (stored?.error) announce(stored.error.message);
+    else addNote(turn.end.error, "error");
   } finally {
     over = true;
     if (!signal.aborted) {

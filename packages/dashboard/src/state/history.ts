@@ -34,7 +34,7 @@ type Query = Record<string, string>;
 const read = (place: HistoryPlace, query: Query, abort?: AbortSignal) =>
   client.call("listMessages", {
     params: { ...place },
-    query: { limit: String(PAGE), ...query },
+    query: { limit: String(PAGE), include: "steps", ...query },
     signal: abort,
   });
 const cursorOf = (reply: Awaited<ReturnType<typeof read>>): Cursor | undefined =>

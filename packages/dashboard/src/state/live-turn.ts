@@ -1,10 +1,8 @@
 import type { TurnFrame } from "@agent-gateway/contract";
+import type { SharedFile } from "../api/types.ts";
+import { grown, type Step, textOf } from "./steps.ts";
 
-export interface ToolUse {
-  id: string;
-  name: string;
-  state: "running" | "done" | "failed";
-}
+type Retry = Extract<TurnFrame, { type: "retry" }>;
 
 /** A turn on its way, as far as its frames have come. */
 export interface LiveTurn {
@@ -13,10 +11,10 @@ export interface LiveTurn {
   requestId: string | undefined;
   /** Of the last frame: where a reader goes on after its connection broke. */
   seq: number;
-  text: string;
-  thinking: boolean;
-  tools: readonly ToolUse[];
-  attachments: readonly { url: string }[];
+  steps: readonly Step[];
+  attachments: readonly SharedFile[];
+  /** The agent asks its model again; gone once the model says something. */
+  retry: Pick<Retry, "attempt" | "of" | "status" | "message"> | undefined;
   /** The agent takes longer than usual. */
   slow: boolean;
   reconnecting: boolean;
@@ -29,10 +27,9 @@ export function newTurn(sessionId: string): LiveTurn {
     sessionId,
     requestId: undefined,
     seq: 0,
-    text: "",
-    thinking: false,
-    tools: [],
+    steps: [],
     attachments: [],
+    retry: undefined,
     slow: false,
     reconnecting: false,
     end: undefined,
@@ -45,25 +42,39 @@ export function applyFrame(before: LiveTurn, frame: TurnFrame): LiveTurn {
   const turn = { ...before, requestId: frame.request_id, seq: frame.seq, reconnecting: false };
   switch (frame.type) {
     case "text_delta":
-      return { ...turn, text: turn.text + frame.text, thinking: false };
+      return { ...turn, steps: grown(turn.steps, "text", frame.text), retry: undefined };
     case "thinking":
-      return { ...turn, thinking: true };
-    case "tool_use":
-      return {
-        ...turn,
-        thinking: false,
-        tools: [...turn.tools, { id: frame.id, name: frame.name, state: "running" }],
-      };
+      return { ...turn, steps: grown(turn.steps, "thinking", frame.text), retry: undefined };
+    case "tool_use": {
+      const { id, name, title, input } = frame;
+      const tool: Step = { type: "tool", id, name, title, input, state: "running" };
+      const known = turn.steps.findIndex((step) => step.type === "tool" && step.id === id);
+      // A tool may be told again once its input is complete.
+      const steps = known < 0 ? [...turn.steps, tool] : turn.steps.with(known, tool);
+      return { ...turn, steps, retry: undefined };
+    }
     case "tool_result": {
       const state = frame.is_error ? "failed" : "done";
-      return { ...turn, tools: turn.tools.map((tool) => (tool.id === frame.id ? { ...tool, state } : tool)) };
+      const steps = turn.steps.map((step) =>
+        step.type === "tool" && step.id === frame.id
+          ? ({ ...step, state, result: frame.result } as const)
+          : step,
+      );
+      return { ...turn, steps };
     }
+    case "retry":
+      return { ...turn, retry: frame };
     case "attachment":
       return { ...turn, attachments: [...turn.attachments, frame.attachment] };
     case "timeout":
       return { ...turn, slow: true };
     case "result":
-      return { ...turn, text: frame.text, end: { interrupted: frame.interrupted === true } };
+      return {
+        ...turn,
+        // A program that does not stream says everything here.
+        steps: textOf(turn.steps) === "" ? grown(turn.steps, "text", frame.text) : turn.steps,
+        end: { interrupted: frame.interrupted === true },
+      };
     case "error":
       return { ...turn, end: { error: frame.message, interrupted: false } };
     default:

@@ -48,8 +48,10 @@ export function settlePlace(): void {
   go({ view: "chat", agentId, chatId: at.chatId ?? home.chatId, sessionId: undefined }, { replace: true });
 }
 
-export async function loadAgents(): Promise<void> {
-  agents.value = (await client.call("listAgents")).agents;
+export async function loadAgents(abort?: AbortSignal): Promise<void> {
+  const reply = await client.call("listAgents", { signal: abort });
+  // The same answer again must not make every view begin anew.
+  if (JSON.stringify(reply.agents) !== JSON.stringify(agents.peek())) agents.value = reply.agents;
 }
 
 /** Opens a session, or an empty conversation. */

@@ -83,7 +83,7 @@ export async function compactSession(sessionId: string): Promise<string> {
   const { params, chat_id } = target(sessionId);
   const result = await client.call("compactSession", { params, body: { chat_id } });
   return result.archivedMessages === 0
-    ? "The session is short; there was nothing to compact."
+    ? "The session is short, so there was nothing to compact."
     : `Summarised ${result.archivedMessages} older messages and kept ${result.keptMessages}.`;
 }
 

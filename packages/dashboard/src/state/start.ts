@@ -2,6 +2,7 @@ import { effect } from "@preact/signals";
 import { auth, checkLogin } from "./auth.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import { followIfBusy, openPlace } from "./conversation.ts";
+import { loadHealth } from "./health.ts";
 import { report } from "./notices.ts";
 import { loadAgents, place, settlePlace } from "./place.ts";
 import { poll } from "./poll.ts";
@@ -10,6 +11,8 @@ import { loadSessions, loadStatus, sessions } from "./sessions.ts";
 
 /** How often the page asks which sessions are busy. */
 const STATUS_MS = 4000;
+/** How often it asks what keeps agents, or the gateway, from working. */
+const TROUBLE_MS = 15_000;
 
 const TITLES = { chat: "Chat", channels: "Channels", history: "History", status: "Status" };
 
@@ -45,5 +48,12 @@ export function start(): void {
       await loadStatus(signal);
       followIfBusy();
     }, STATUS_MS);
+  });
+  effect(() => {
+    if (auth.value !== "in") return undefined;
+    return poll(async (signal) => {
+      await loadHealth(signal);
+      await loadAgents(signal);
+    }, TROUBLE_MS);
   });
 }

@@ -5,7 +5,7 @@ import { type Block, parseBlocks } from "./blocks.ts";
 import { type Inline, parseInline } from "./inline.ts";
 
 /** Above this many characters a text is shown plain: laying it out would stall the page. */
-const MAX_FORMATTED = 100_000;
+export const MAX_FORMATTED = 100_000;
 const SHOWN_AT_ONCE = 50_000;
 
 /** A message's text as formatted content. It is built from elements alone, never from HTML. */

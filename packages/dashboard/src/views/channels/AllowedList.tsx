@@ -38,17 +38,17 @@ function Ids({
     if (id === "") return;
     if (!(await attempt(() => allow(agentId, channel, account, kind, id)))) return;
     form.reset();
-    announce(`${id} may write now.`);
+    announce(`${id} can write now.`);
   };
   const remove = async (id: string) => {
     const others = ids.filter((other) => other !== id);
     if (await attempt(() => revoke(agentId, channel, account, kind, id, others)))
-      announce(`${id} is off the list.`);
+      announce(`${id} has been removed from the list.`);
   };
   return (
     <div class="ids">
       <h3>{title}</h3>
-      {ids.length === 0 && <p class="hint">Nobody yet.</p>}
+      {ids.length === 0 && <p class="hint">No one yet.</p>}
       <ul aria-label={title}>
         {ids.map((id) => (
           <li key={id} class="id">

@@ -26,11 +26,11 @@ export function ChannelCard({ overview, state }: { overview: Overview; state: Ch
       {!enabled && <p class="hint">{FACTS[channel].how}</p>}
       {FACTS[channel].webhook && !connected && (
         <p class="hint">
-          {enabled ? "Waits for the provider's first call. Webhook" : "Webhook"}:{" "}
+          {enabled ? "Waiting for the provider's first call. Webhook" : "Webhook"}:{" "}
           <code>
             /webhooks/{channel}/{agentId}
           </code>{" "}
-          below this gateway's public address.
+          at this gateway's public address.
         </p>
       )}
       {enabled && channel === "devicechat" && <Devices agentId={agentId} devices={devices} />}
@@ -58,7 +58,7 @@ function Facts({ state }: { state: ChannelState }) {
   const facts = [
     ["Last message in", ago(state.lastInboundAt)],
     ["Last message out", ago(state.lastOutboundAt)],
-    ["Waiting in line", formatNumber(state.queued)],
+    ["Queued", formatNumber(state.queued)],
   ];
   return (
     <dl class="channel-facts">

@@ -49,11 +49,11 @@ export function ChannelsView() {
       </label>
       {stale.value && (
         <p class="notice error" role="alert">
-          The gateway does not answer; this is what it said last.
+          The gateway is not responding. This is its last known state.
         </p>
       )}
       {!shown ? (
-        <p class="empty">{known?.length === 0 ? "This gateway has no agent yet." : "Loading…"}</p>
+        <p class="empty">{known?.length === 0 ? "This gateway has no agents yet." : "Loading…"}</p>
       ) : (
         <>
           <WaitingList agentId={shown.agentId} waiting={shown.waiting} />

@@ -38,13 +38,13 @@ export function Devices({ agentId, devices }: { agentId: string; devices: readon
   const add = async () => {
     const id = await ask({
       title: "Add an account",
-      text: "Each account links one number.",
+      text: "Each account links one phone number.",
       field: {
-        label: "Name of the account",
+        label: "Account name",
         value: "",
         maxLength: 32,
         pattern: ACCOUNT_ID,
-        hint: "Lower-case letters, digits, - and _; not “default”",
+        hint: "Lowercase letters, digits, - and _; not “default”",
       },
       action: "Add",
     });
@@ -70,7 +70,7 @@ function DevicePanel({ agentId, device, last }: { agentId: string; device: Devic
   const unlink = async () => {
     const sure = await ask({
       title: "Unlink the number?",
-      text: `${number ?? name} is logged out and its keys are wiped. To use it again, the phone has to scan a new code.`,
+      text: `${number ?? name} will be logged out and its keys deleted. To use it again, scan a new code with the phone.`,
       action: "Unlink",
       danger: true,
     });
@@ -79,7 +79,7 @@ function DevicePanel({ agentId, device, last }: { agentId: string; device: Devic
   const remove = async () => {
     const sure = await ask({
       title: "Remove the account?",
-      text: `“${name}” is logged out and taken out of the configuration.`,
+      text: `“${name}” will be logged out and removed from the configuration.`,
       action: "Remove",
       danger: true,
     });
@@ -88,13 +88,13 @@ function DevicePanel({ agentId, device, last }: { agentId: string; device: Devic
   const pair = async () => {
     const phone = await ask({
       title: "Link with a code",
-      text: "The code is typed on the phone, under Linked devices, Link with phone number.",
+      text: "You will enter the code on the phone, under Linked devices, Link with phone number.",
       field: {
-        label: "The phone's number",
+        label: "Phone number",
         value: "",
         maxLength: 24,
         pattern: PHONE,
-        hint: "International, such as +66 81 234 5678",
+        hint: "International format, such as +66 81 234 5678",
       },
       action: "Get the code",
     });
@@ -114,13 +114,13 @@ function DevicePanel({ agentId, device, last }: { agentId: string; device: Devic
         <figure class="qr">
           <img src={live.qr} alt={`QR code that links ${id}`} width={264} height={264} />
           <figcaption class="hint">
-            Scan it with the phone: Settings, Linked devices, Link a device.
+            Scan it with your phone: Settings, Linked devices, Link a device.
           </figcaption>
         </figure>
       )}
       {live?.pairingCode && (
         <p class="pairing-code" role="status">
-          Type this code on the phone: <code>{live.pairingCode}</code>
+          Enter this code on the phone: <code>{live.pairingCode}</code>
         </p>
       )}
       <p class="device-actions">

@@ -3,13 +3,13 @@ import { announce, attempt } from "../../state/notices.ts";
 import { FACTS } from "./facts.ts";
 
 const RULES = [
-  ["allowlist", "Those on the list"],
+  ["allowlist", "Only those on the list"],
   ["open", "Everyone"],
-  ["disabled", "Nobody"],
+  ["disabled", "No one"],
 ] as const;
 type Rule = (typeof RULES)[number][0];
 
-/** Who may write; each change is saved at once. `cloudchat` is shown only: its settings are in the file. */
+/** Who can write; each change is saved at once. `cloudchat` is shown only: its settings are in the file. */
 export function PolicyForm({
   agentId,
   channel,
@@ -56,13 +56,13 @@ export function PolicyForm({
   const { dmPolicy, groupPolicy, pairing, requireMention } = policy;
   return (
     <fieldset class="policy">
-      <legend>Who may write</legend>
+      <legend>Who can write</legend>
       {rule("Direct messages", dmPolicy, (next) => change({ dmPolicy: next }))}
       {groupPolicy && rule(FACTS[channel].groups, groupPolicy, (next) => change({ groupPolicy: next }))}
       {flag("Give unknown senders a pairing code", pairing, (next) => change({ pairing: next }))}
       {requireMention !== undefined &&
         channel !== "sigchat" &&
-        flag("Answer there only when mentioned", requireMention, (next) => change({ requireMention: next }))}
+        flag("Reply only when mentioned", requireMention, (next) => change({ requireMention: next }))}
     </fieldset>
   );
 }

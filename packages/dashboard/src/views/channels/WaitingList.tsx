@@ -14,7 +14,9 @@ export function WaitingList({ agentId, waiting }: { agentId: string; waiting: re
     <section class="data" aria-labelledby="waiting-title">
       <h2 id="waiting-title">Waiting for approval</h2>
       {waiting.length === 0 ? (
-        <p class="empty small">Nobody waits. Who writes for the first time gets a code and appears here.</p>
+        <p class="empty small">
+          No one is waiting. People who write for the first time get a code and appear here.
+        </p>
       ) : (
         <ul class="waiting">
           {waiting.map((who) => (
@@ -32,7 +34,7 @@ function WaitingRow({ agentId, who }: { agentId: string; who: Waiting }) {
     busy.value = true;
     const done = await attempt(() => settle(agentId, who, verb));
     busy.value = false;
-    if (done) announce(`${nameOf(who)} ${verb === "approve" ? "may write now" : "was denied"}.`);
+    if (done) announce(`${nameOf(who)} ${verb === "approve" ? "can write now" : "was denied"}.`);
   };
   const { channel, account, kind, code, since } = who;
   const what = kind === "user" ? "direct messages" : FACTS[channel].groups.toLowerCase();

@@ -22,32 +22,32 @@ interface Facts {
 export const FACTS: Readonly<Record<ChannelName, Facts>> = {
   botchat: {
     service: "Telegram",
-    how: "Write /newbot to @BotFather in Telegram and paste the token that it answers with.",
+    how: "Send /newbot to @BotFather in Telegram and paste the token you get back.",
     tokens: [{ name: "bot_token", label: "Bot token" }],
     groups: "Groups",
   },
   guildchat: {
     service: "Discord",
-    how: "Add an application in Discord's developer portal, turn its Message Content intent on and paste the token of its Bot page.",
+    how: "Create an application in Discord's developer portal, turn on its Message Content intent, and paste the token from its Bot page.",
     tokens: [{ name: "bot_token", label: "Bot token" }],
     groups: "Servers",
   },
   devicechat: {
     service: "WhatsApp, as a linked device",
-    how: "Turn it on, then scan the QR code with the phone, under Linked devices.",
+    how: "Turn it on, then scan the QR code with your phone, under Linked devices.",
     tokens: [],
     groups: "Groups",
   },
   cloudchat: {
     service: "WhatsApp Cloud API",
-    how: "Its access token, number and secrets are set in config.json, in the agent's block cloudchat.",
+    how: "Set its access token, phone number and secrets in config.json, in the agent's cloudchat block.",
     tokens: [],
     groups: "Groups",
     webhook: true,
   },
   sigchat: {
     service: "LINE",
-    how: "Paste both from the Messaging API channel in the LINE Developers console, and set its webhook URL there.",
+    how: "Paste both from the Messaging API channel in the LINE Developers console, and set the webhook URL there.",
     tokens: [
       { name: "channel_secret", label: "Channel secret" },
       { name: "channel_access_token", label: "Channel access token" },
@@ -57,7 +57,7 @@ export const FACTS: Readonly<Record<ChannelName, Facts>> = {
   },
   teamchat: {
     service: "Slack",
-    how: "Paste both from the Slack app, and set the request URL of its event subscriptions there.",
+    how: "Paste both from your Slack app, and set the request URL of its event subscriptions there.",
     tokens: [
       { name: "bot_token", label: "Bot user OAuth token" },
       { name: "signing_secret", label: "Signing secret" },

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { AgentNotice } from "../../components/AgentNotice.tsx";
 import { DialogHost } from "../../components/Dialog.tsx";
 import { agents, place } from "../../state/place.ts";
 import { Composer } from "./Composer.tsx";
@@ -14,7 +15,7 @@ export function ChatView() {
       <main class="page">
         {agents.value?.length === 0 ? (
           <p class="empty">
-            This gateway has no agent yet. Add one to its configuration, then reload this page.
+            This gateway has no agents yet. Add one to its configuration, then reload this page.
           </p>
         ) : (
           <p class="empty">Loading agents…</p>
@@ -22,6 +23,7 @@ export function ChatView() {
       </main>
     );
   }
+  const status = agents.value?.find(({ id }) => id === here.agentId)?.runtime_status;
   const close = () => {
     drawer.value = false;
   };
@@ -35,6 +37,7 @@ export function ChatView() {
             drawer.value = true;
           }}
         />
+        <AgentNotice status={status} />
         <MessageList key={`${here.agentId}/${here.chatId}/${here.sessionId}`} here={here} />
         <Composer here={here} />
       </main>

@@ -44,13 +44,17 @@ export function Composer({ here }: { here: Place }) {
     const message = text.value.trim();
     const own = uploads.value.filter(({ agentId }) => agentId === here.agentId);
     if (message === "")
-      return own.length > 0 ? notify("Write a few words to go with the attachment.") : undefined;
+      return own.length > 0 ? notify("Add a few words to go with the attachment.") : undefined;
     if (message.length > MAX_CHARS) {
-      return notify(`A message may have ${MAX_CHARS} characters; this one has ${message.length}.`, "error");
+      return notify(
+        `A message can have at most ${MAX_CHARS} characters; this one has ${message.length}.`,
+        "error",
+      );
     }
     const command = isCommand(message);
-    if (running && !command) return notify("The agent is still answering. Wait for it, or stop it first.");
-    if (own.some(({ mediaPath }) => !mediaPath)) return notify("An attachment is still on its way.");
+    if (running && !command)
+      return notify("The agent is still answering. Wait until it finishes, or stop it first.");
+    if (own.some(({ mediaPath }) => !mediaPath)) return notify("An attachment is still uploading.");
     write("");
     if (!command) uploads.value = [];
     try {

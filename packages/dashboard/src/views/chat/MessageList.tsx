@@ -2,10 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Message } from "../../components/Message.tsx";
-import { hasOlder, items, live, loading, loadOlder, pending } from "../../state/conversation.ts";
+import { hasOlder, items, live, loading, loadOlder, messages, pending } from "../../state/conversation.ts";
 import { keyOf } from "../../state/message-list.ts";
 import { attempt } from "../../state/notices.ts";
 import { agentName, type Place } from "../../state/place.ts";
+import { send } from "../../state/send.ts";
 import { LiveAnswer } from "./LiveAnswer.tsx";
 import { NoteLine } from "./NoteLine.tsx";
 
@@ -37,6 +38,7 @@ export function MessageList({ here }: { here: Place }) {
     atEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
   };
 
+  const last = messages.value.at(-1);
   const waiting = pending.value;
   const empty = items.value.length === 0 && !waiting && !live.value;
   return (
@@ -59,7 +61,9 @@ export function MessageList({ here }: { here: Place }) {
                 agentId={here.agentId}
                 author={item.message.role === "user" ? (item.message.senderName ?? "You") : name}
                 message={item.message}
-              />
+              >
+                {item.message === last && <TryAgain here={here} />}
+              </Message>
             ),
           )}
           {waiting && (
@@ -82,6 +86,23 @@ export function MessageList({ here }: { here: Place }) {
         </button>
       )}
     </div>
+  );
+}
+
+/** Sends the question of the failed turn once more. */
+function TryAgain({ here }: { here: Place }) {
+  const question = messages.value.findLast(({ role }) => role === "user");
+  if (!question) return null;
+  const busy = live.value !== undefined || pending.value !== undefined;
+  return (
+    <button
+      type="button"
+      class="button"
+      disabled={busy}
+      onClick={() => attempt(() => send(here, question.content, question.mediaFiles ?? []))}
+    >
+      Try again
+    </button>
   );
 }
 

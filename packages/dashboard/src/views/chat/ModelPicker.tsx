@@ -1,5 +1,5 @@
 import { models } from "../../state/catalogue.ts";
-import { model } from "../../state/conversation.ts";
+import { model, sessionModels } from "../../state/conversation.ts";
 import { attempt, notify } from "../../state/notices.ts";
 import { agents, type Place } from "../../state/place.ts";
 import { chosenModel, setModel } from "../../state/send.ts";
@@ -8,7 +8,9 @@ import { chosenModel, setModel } from "../../state/send.ts";
 export function ModelPicker({ here }: { here: Place }) {
   const agent = agents.value?.find(({ id }) => id === here.agentId);
   const current = (here.sessionId ? model.value : chosenModel.value) ?? agent?.model ?? "";
-  const offered = models.value;
+  // An agent with models of its own tells them once it has a session.
+  const own = agent?.runtime.type === "acp" ? [] : models.value;
+  const offered = (here.sessionId ? sessionModels.value : undefined) ?? own;
   // Without a catalogue there is nothing to choose from.
   if (offered.length === 0) return null;
 

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client } from "../../api/client.ts";
 import { ask } from "../../components/Dialog.tsx";
+import { runtimeName } from "../../components/runtime.ts";
 import { agents, DEFAULT_CHAT, type Place } from "../../state/place.ts";
 import { go } from "../../state/route.ts";
 
@@ -16,14 +17,14 @@ const moveTo = (agentId: string, chatId: string) =>
 
 export function AgentPicker({ here }: { here: Place }) {
   const known = agents.value ?? [];
-  const description = known.find(({ id }) => id === here.agentId)?.description;
+  const agent = known.find(({ id }) => id === here.agentId);
   return (
     <label class="field">
       <span>Agent</span>
       <select
         class="input"
         value={here.agentId}
-        title={description}
+        title={agent?.description}
         onChange={(event) => moveTo(event.currentTarget.value, here.chatId)}
       >
         {known.map(({ id, name }) => (
@@ -32,6 +33,7 @@ export function AgentPicker({ here }: { here: Place }) {
           </option>
         ))}
       </select>
+      {agent && <span class="runtime">Runs on {runtimeName(agent.runtime_status)}</span>}
     </label>
   );
 }
@@ -55,8 +57,8 @@ export function ChatPicker({ here }: { here: Place }) {
     if (select.value !== OTHER) return moveTo(here.agentId, select.value);
     select.value = here.chatId;
     const named = await ask({
-      title: "Another chat",
-      text: "Sessions are kept apart by chat. Name an existing chat, or a new one.",
+      title: "Open another chat",
+      text: "Each chat has its own sessions. Enter the id of an existing chat, or of a new one.",
       field: {
         label: "Chat id",
         value: "",

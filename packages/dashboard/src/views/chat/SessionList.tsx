@@ -10,7 +10,7 @@ import { sessionActions } from "./session-actions.ts";
 export function SessionList({ here, onOpened }: { here: Place; onOpened: () => void }) {
   const list = sessions.value;
   if (!list) return <p class="empty small">Loading sessions…</p>;
-  if (list.length === 0) return <p class="empty small">No sessions yet. The first message begins one.</p>;
+  if (list.length === 0) return <p class="empty small">No sessions yet. Your first message starts one.</p>;
   return (
     <nav class="sessions" aria-label="Sessions">
       <ul>

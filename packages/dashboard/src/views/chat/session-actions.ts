@@ -40,14 +40,14 @@ async function rename(session: Session): Promise<void> {
 async function clear(session: Session): Promise<void> {
   const sure = await ask({
     title: "Clear session?",
-    text: `Everything said in “${session.name}” is forgotten, also by the history. This cannot be undone.`,
+    text: `All messages in “${session.name}” will be deleted, including from the history. This cannot be undone.`,
     action: "Clear",
     danger: true,
   });
   if (sure === undefined) return;
   await clearSession(session.id);
   await refresh(session);
-  say(session, "Everything said in this session is forgotten.");
+  say(session, "All messages in this session have been deleted.");
 }
 
 async function compact(session: Session): Promise<void> {
@@ -59,13 +59,13 @@ async function compact(session: Session): Promise<void> {
 
 async function restart(session: Session): Promise<void> {
   await restartSession(session.id);
-  say(session, "The agent's process starts afresh.");
+  say(session, "The agent's process is restarting.");
 }
 
 async function remove(session: Session): Promise<void> {
   const sure = await ask({
     title: "Delete session?",
-    text: `“${session.name}” and its messages are deleted. This cannot be undone.`,
+    text: `“${session.name}” and its messages will be deleted. This cannot be undone.`,
     action: "Delete",
     danger: true,
   });

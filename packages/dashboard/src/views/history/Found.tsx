@@ -30,7 +30,7 @@ export function Found({
     <section aria-label="Matches">
       <p class="total" role="status">
         {total === 0
-          ? `Nothing here contains “${query}”.`
+          ? `No messages contain “${query}”.`
           : `${formatNumber(total)} ${total === 1 ? "message contains" : "messages contain"} “${query}”.`}
       </p>
       <ul class="matches">

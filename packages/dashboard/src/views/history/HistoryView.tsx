@@ -74,7 +74,7 @@ export function HistoryView() {
         </search>
       </div>
       {!list && <p class="empty">Loading chats…</p>}
-      {list?.length === 0 && <p class="empty">Nothing has been said to this agent yet.</p>}
+      {list?.length === 0 && <p class="empty">No one has written to this agent yet.</p>}
       {agentId && chatId && query && !from.value && (
         <Found
           place={{ agentId, chatId }}

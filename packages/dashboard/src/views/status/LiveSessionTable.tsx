@@ -12,7 +12,7 @@ const COLUMNS: Column<Row>[] = [
   { title: "Agent", cell: ({ agentId }) => agentId },
   { title: "Chat", cell: ({ chatId }) => chatId },
   { title: "Session", cell: (row) => <SessionLink row={row} /> },
-  { title: "State", cell: ({ busy }) => (busy ? <span class="busy">answering</span> : "waiting") },
+  { title: "State", cell: ({ busy }) => (busy ? <span class="busy">answering</span> : "idle") },
   { title: "Process", numeric: true, cell: ({ pid }) => pid ?? "none" },
   { title: "Last activity", cell: ({ lastActivity }) => fullTime(lastActivity) },
 ];
@@ -35,7 +35,7 @@ export function LiveSessionTable({ agents }: { agents: readonly Agent[] }) {
       columns={COLUMNS}
       rows={agents.flatMap((agent) => agent.sessions.map((session) => ({ ...session, agentId: agent.id })))}
       keyOf={({ agentId, chatId, sessionId }) => `${agentId}/${chatId}/${sessionId}`}
-      empty="No session holds a process or a turn right now."
+      empty="No sessions are active right now."
     />
   );
 }

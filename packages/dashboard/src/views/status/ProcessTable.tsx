@@ -19,7 +19,7 @@ export function ProcessTable({ processes }: { processes: Processes }) {
       columns={COLUMNS}
       rows={processes.processes}
       keyOf={({ pid }) => String(pid)}
-      empty="No process was found."
+      empty="No processes found."
     />
   );
 }

@@ -40,7 +40,7 @@ export function StatusView({ keyless = false }: { keyless?: boolean }) {
       )}
       {stale.value && (
         <p class="notice error" role="alert">
-          The gateway does not answer; this is what it said last.
+          The gateway is not responding. This is its last known state.
         </p>
       )}
       {!now ? (
