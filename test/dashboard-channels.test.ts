@@ -99,6 +99,42 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     await card("Telegram").getByText("3", { exact: true }).waitFor();
   });
 
+  it("lists replies that may not have arrived and sends one again after a question [PAGE-7]", async () => {
+    const delivery = {
+      id: 7,
+      channel: "botchat",
+      account: "",
+      chatId: "4711",
+      state: "unknown",
+      purpose: "answer",
+      text: "The meeting is at noon.",
+      createdAt: Date.now() - 120_000,
+      settledAt: Date.now() - 61_000,
+      reason: "the connection broke",
+      sendable: true,
+    };
+    let deliveries = [delivery];
+    const asked: string[] = [];
+    await open();
+    await page.route(`**${AGENT}/channels/deliveries*`, (route) => answer(route, { deliveries }));
+    await page.route(`**${AGENT}/channels/deliveries/7/send-again`, (route) => {
+      asked.push(route.request().method());
+      deliveries = [];
+      return answer(route, { done: true });
+    });
+    const list = page.getByRole("region", { name: "Not confirmed" });
+    await list.getByText("The meeting is at noon.").waitFor();
+    await list.getByText("the connection broke", { exact: false }).waitFor();
+    await list.getByRole("button", { name: "Send again" }).click();
+    await page.getByRole("dialog").getByText("will get it twice", { exact: false }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(asked).toEqual([]);
+    await list.getByRole("button", { name: "Send again" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Send again" }).click();
+    await list.waitFor({ state: "detached" });
+    expect(asked).toEqual(["POST"]);
+  });
+
   it("lets who waits in, or not, with one click [CH-DASH-2]", async () => {
     await knock("AAAAAA", "BBBBBB");
     await open();

@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser, type Visit, visit } from "./fixtures/browser.ts";
@@ -95,9 +93,20 @@ describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/ch
   });
 
   it("offers a file that the agent shared for download, with its name and size [PAGE-5]", async () => {
-    const file = join(gateway.home, "agents/assistant/workspace/report.csv");
-    await writeFile(file, "a,b\n".repeat(500));
-    await send(`SHARE ${file}`);
+    await send("SAY here");
+    await answers().first().waitFor();
+    const url = "/api/v1/agents/assistant/media/shared/report.csv";
+    const attachments = [{ type: "file", url, name: "report.csv", mime: "text/csv", size: 2000 }];
+    await page.route("**/chats/*/messages?*", async (route) => {
+      const body = (await (await route.fetch()).json()) as { messages: { role: string }[] };
+      const messages = body.messages.map((message) => ({
+        ...message,
+        ...(message.role === "assistant" && { attachments }),
+      }));
+      await route.fulfill({ json: { ...body, messages } });
+    });
+    await page.route(`**${url}`, (route) => route.fulfill({ body: "a,b\n", contentType: "text/csv" }));
+    await page.reload();
     const link = answers()
       .first()
       .getByRole("link", { name: /report\.csv/ });

@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
   it("says what the agent failed with, in the conversation", async () => {
     await open();
     await send("ERR Out of credit.");
-    await page.locator(".note.error").getByText("Out of credit", { exact: false }).waitFor();
+    await page.locator(".turn-error").getByText("Out of credit", { exact: false }).waitFor();
     await ask("SAY well", "well");
   });
 

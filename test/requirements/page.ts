@@ -12,4 +12,6 @@ export const page = {
     "a failed turn keeps its error below the question, with a button that asks again; retries of the model are told while they last",
   "PAGE-5": "a file that the agent shared is a download link with its name and size",
   "PAGE-6": "what keeps an agent from starting, and a disk that is nearly full, are told where they matter",
+  "PAGE-7":
+    "replies that may not have arrived are listed, and one is sent again only after the owner was warned",
 };

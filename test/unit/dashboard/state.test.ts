@@ -6,6 +6,7 @@ import { hashOf, parseHash, type Route } from "../../../packages/dashboard/src/s
 import { describeResult, isCommand } from "../../../packages/dashboard/src/state/command.ts";
 import { applyFrame, newTurn } from "../../../packages/dashboard/src/state/live-turn.ts";
 import { itemsOf, withNewest } from "../../../packages/dashboard/src/state/message-list.ts";
+import { stepsOf } from "../../../packages/dashboard/src/state/steps.ts";
 import { suggestions } from "../../../packages/dashboard/src/views/chat/suggest.ts";
 import { excerptOf } from "../../../packages/dashboard/src/views/history/excerpt.ts";
 import { parseCommand } from "../../../packages/gateway/src/sessions/commands.ts";
@@ -68,10 +69,14 @@ describe("a live turn", () => {
   it("is the same, whatever frames come twice", () => {
     const once = all.reduce(applyFrame, newTurn("s"));
     expect(once).toMatchObject({
-      text: "Hello",
       seq: 8,
       slow: true,
-      tools: [{ id: "t", name: "Bash", state: "failed" }],
+      steps: [
+        { type: "thinking", text: "…" },
+        { type: "text", text: "Hel" },
+        { type: "tool", id: "t", name: "Bash", state: "failed" },
+        { type: "text", text: "lo" },
+      ],
       attachments: [{ url: "/a.png" }],
       end: { interrupted: true },
     });
@@ -85,7 +90,32 @@ describe("a live turn", () => {
 
   it("ignores types that it does not know", () => {
     const strange = { type: "later", seq: 1, request_id: "r" } as unknown as TurnFrame;
-    expect(applyFrame(newTurn("s"), strange)).toMatchObject({ seq: 1, text: "", end: undefined });
+    expect(applyFrame(newTurn("s"), strange)).toMatchObject({ seq: 1, steps: [], end: undefined });
+  });
+});
+
+describe("a stored answer", () => {
+  it("is its steps in order, with the text that no step covers at the end", () => {
+    const content = "Before.After.More";
+    const tool = { type: "tool", id: "t", name: "Bash", startedAt: 1 } as const;
+    const steps = [
+      { type: "text", length: 7 },
+      { ...tool, result: "ran", durationMs: 5 },
+      { ...tool, id: "u", isError: true },
+      { ...tool, id: "v" },
+      { type: "text", length: 6, omitted: 2 },
+    ] as const;
+    expect(stepsOf({ content, steps: [...steps] })).toMatchObject([
+      { type: "text", text: "Before." },
+      { type: "tool", id: "t", state: "done", result: "ran" },
+      { type: "tool", id: "u", state: "failed" },
+      { type: "tool", id: "v", state: "stopped" },
+      { type: "text", text: "After." },
+      { type: "omitted", count: 2 },
+      { type: "text", text: "More" },
+    ]);
+    expect(stepsOf({ content })).toEqual([{ type: "text", text: content }]);
+    expect(stepsOf({ content: "" })).toEqual([]);
   });
 });
 

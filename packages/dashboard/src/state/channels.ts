@@ -1,4 +1,4 @@
-import { type Waiting, waitingOf } from "@agent-gateway/contract";
+import { type Delivery, type Waiting, waitingOf } from "@agent-gateway/contract";
 import { signal } from "@preact/signals";
 import { client } from "../api/client.ts";
 import type { ChannelState, DeviceAccount, DeviceStatus } from "../api/types.ts";
@@ -28,6 +28,8 @@ export interface Overview {
   policies: Readonly<Partial<Record<ChannelName, Policy>>>;
   devices: readonly Device[];
   waiting: readonly Waiting[];
+  /** Replies that may not have arrived. */
+  deliveries: readonly Delivery[];
 }
 
 export const overview = signal<Overview | undefined>(undefined);
@@ -104,9 +106,10 @@ let asked = 0;
 export async function loadOverview(agentId: string, signal?: AbortSignal): Promise<void> {
   const turn = ++asked;
   const params = { agentId };
-  const [{ channels }, { agent }] = await Promise.all([
+  const [{ channels }, { agent }, { deliveries }] = await Promise.all([
     client.call("listChannels", { params, signal }),
     client.call("getAgent", { params, signal }),
+    client.call("listDeliveries", { params, query: {}, signal }),
   ]);
   const on = channels.filter(({ enabled }) => enabled).map(({ channel }) => channel);
   const devices = on.includes("devicechat") ? await loadDevices(agentId, signal) : [];
@@ -118,7 +121,7 @@ export async function loadOverview(agentId: string, signal?: AbortSignal): Promi
   const waiting = (await Promise.all(lists)).flat().sort((a, b) => a.since - b.since);
   if (turn !== asked) return;
   const policies = agent.channels as Partial<Record<ChannelName, Policy & { enabled: boolean }>>;
-  overview.value = { agentId, channels, policies, devices, waiting };
+  overview.value = { agentId, channels, policies, devices, waiting, deliveries };
 }
 
 const reload = (agentId: string) => loadOverview(agentId);
@@ -217,6 +220,12 @@ export async function revoke(
     await updateFields(agentId, channel, account, {
       [kind === "user" ? "dm_allowlist" : "group_allowlist"]: others,
     });
+  await reload(agentId);
+}
+
+/** Sends a reply once more that may not have arrived. */
+export async function sendAgain(agentId: string, deliveryId: number): Promise<void> {
+  await client.call("sendDeliveryAgain", { params: { agentId, id: String(deliveryId) } });
   await reload(agentId);
 }
 

@@ -5,6 +5,6 @@ import { client } from "../api/client.ts";
 export const diskLow = signal(false);
 
 export async function loadHealth(abort: AbortSignal): Promise<void> {
-  const health: { status: string; disk?: string } = await client.call("health", { signal: abort });
-  diskLow.value = health.disk === "low";
+  const { disk } = await client.call("health", { signal: abort });
+  diskLow.value = disk === "low";
 }

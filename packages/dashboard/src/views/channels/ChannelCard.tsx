@@ -59,6 +59,7 @@ function Facts({ state }: { state: ChannelState }) {
     ["Last message in", ago(state.lastInboundAt)],
     ["Last message out", ago(state.lastOutboundAt)],
     ["Queued", formatNumber(state.queued)],
+    ...(state.unknown > 0 ? [["Not confirmed", formatNumber(state.unknown)]] : []),
   ];
   return (
     <dl class="channel-facts">

@@ -5,6 +5,7 @@ import { agents, homePlace } from "../../state/place.ts";
 import { poll } from "../../state/poll.ts";
 import { go, route } from "../../state/route.ts";
 import { ChannelCard } from "./ChannelCard.tsx";
+import { NotConfirmed } from "./NotConfirmed.tsx";
 import { WaitingList } from "./WaitingList.tsx";
 
 const EVERY_MS = 3000;
@@ -57,6 +58,7 @@ export function ChannelsView() {
       ) : (
         <>
           <WaitingList agentId={shown.agentId} waiting={shown.waiting} />
+          <NotConfirmed agentId={shown.agentId} deliveries={shown.deliveries} />
           <div class="channels">
             {shown.channels.map((state) => (
               <ChannelCard key={`${shown.agentId}/${state.channel}`} overview={shown} state={state} />
