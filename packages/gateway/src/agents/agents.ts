@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import {
@@ -9,6 +8,7 @@ import {
   type Paths,
   writeDotenv,
 } from "../config/index.ts";
+import { makeFolder } from "../lib/guarded/folder.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { applyChannelPatch, type ChannelPatch, channelPatches } from "./channel-patch.ts";
 import { type CreateAgent, checkRuntime, refuseVariables, type UpdateAgent } from "./input.ts";
@@ -112,7 +112,7 @@ export function createAgents(deps: AgentsDeps): Agents {
         if (entries.some(isEntryOf(id)) || config.current.agents.some((agent) => agent.id === id)) {
           throw new GatewayError("CONFLICT", "An agent with this id exists.");
         }
-        await mkdir(join(paths.agentDir(id), "workspace"), { recursive: true, mode: 0o700 });
+        await makeFolder(join(paths.agentDir(id), "workspace"));
         if (runtime.apiKey !== undefined && !REFERENCE.test(runtime.apiKey)) {
           runtime.apiKey = await storeApiKey(id, runtime.apiKey);
         }

@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { agentEnvFile, type Env, type Paths, readDotenv, writeDotenv } from "../config/index.ts";
+import { makeFolder } from "../lib/guarded/folder.ts";
 import type { ChannelPatch } from "./channel-patch.ts";
 
 type Raw = Record<string, unknown>;
@@ -72,7 +72,7 @@ export async function storeSecrets(
   }
   const before = await readDotenv(file);
   const set = async (variable: string, value: string | null) => {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(file));
     await writeDotenv(file, variable, value);
   };
   const undo = async () => {

@@ -1,6 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { writeFileAtomic } from "../lib/atomic-file.ts";
+import { readNamed } from "../lib/guarded/read.ts";
 import { createMutex } from "../lib/mutex.ts";
+import { PathError } from "../lib/safe-path.ts";
 
 const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/;
 export type Variables = Readonly<Record<string, string>>;
@@ -33,9 +34,12 @@ export function editDotenv(text: string, key: string, value: string | null): str
   return kept.length === 0 ? "" : `${kept.join("\n")}\n`;
 }
 
+const MAX_BYTES = 4 * 1024 * 1024;
+const readText = async (path: string) => (await readNamed(path, MAX_BYTES)).toString("utf8");
+
 /** The variables of a file; none when it does not exist or cannot be read. */
 export async function readDotenv(path: string): Promise<Variables> {
-  return parseDotenv(await readFile(path, "utf8").catch(() => ""));
+  return parseDotenv(await readText(path).catch(() => ""));
 }
 
 const oneWriter = createMutex();
@@ -43,8 +47,8 @@ const oneWriter = createMutex();
 /** Sets (or with `null` removes) one key of a file, atomically, mode 0600. Rejects when the file cannot be written. */
 export function writeDotenv(path: string, key: string, value: string | null): Promise<void> {
   return oneWriter(async () => {
-    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return "";
+    const text = await readText(path).catch((error: unknown) => {
+      if (error instanceof PathError && error.problem === "missing") return "";
       throw error;
     });
     await writeFileAtomic(path, editDotenv(text, key, value), { mode: 0o600, forceMode: true });

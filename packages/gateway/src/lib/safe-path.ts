@@ -2,7 +2,7 @@ import { sep } from "node:path";
 
 /**
  * Why a path is refused: `invalid` is no path that anyone means, `outside` leaves the folder or may (a second hard
- * link, a link where none is followed), `missing` names nothing, `not-file` names a folder, pipe, socket or device.
+ * link, a link where none is followed), `missing` names nothing, `not-file` names a folder, pipe, socket, device or something unreadable.
  */
 export type PathProblem = "invalid" | "outside" | "missing" | "not-file";
 

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { GatewayError } from "@agent-gateway/contract";
 import { detectType, type FileType, HEAD_BYTES } from "../lib/file-type.ts";
-import { openFolder, refuseLinkIn } from "../lib/guarded/folder.ts";
+import { CREATE_NEW, openFolder, refuseLinkIn } from "../lib/guarded/folder.ts";
 
 /** Where files wait until they are whole; a crash leaves them here and nowhere else. */
 const INCOMING = ".incoming";
@@ -36,7 +35,7 @@ export async function storeContent(request: StoreRequest): Promise<string> {
   const id = randomUUID();
   underWay.add(id);
   try {
-    const file = await incoming.open(id, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL);
+    const file = await incoming.open(id, CREATE_NEW);
     try {
       const head = await writeAll(file, content, limit);
       const ext = accept(detectType(head));

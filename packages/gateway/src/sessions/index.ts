@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Statement } from "../db/index.ts";
+import { removeFolderBelow } from "../lib/guarded/tree.ts";
 import { escapeText } from "../lib/xml.ts";
 import { createCompaction } from "./compact.ts";
 import { createGreeter } from "./greeting.ts";
 import { createHolds } from "./holds.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
-import { createPool } from "./pool.ts";
+import { createPool, SESSION_DEPTH } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
 import { createSessionStore, type SessionRow } from "./store.ts";
@@ -97,11 +97,11 @@ export function createSessions(deps: SessionDeps) {
   const removeFolder = async (row: SessionRow) => {
     const folder = deps.sessionDir(row.agent_id, row.chat_id, row.uuid);
     try {
-      await rm(folder, { recursive: true, force: true });
+      await removeFolderBelow(folder, SESSION_DEPTH);
     } catch (error) {
       deps.log.warn({ err: error, session: row.uuid }, "a deleted session's folder could not be removed");
     }
-    await rmdir(dirname(folder)).catch(() => {});
+    await removeFolderBelow(dirname(folder), SESSION_DEPTH - 1, { ifEmpty: true }).catch(() => {});
   };
   const removeNow = async (row: SessionRow) => {
     if (!store.byRowId(row.id)) return;

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
+import { makeFolder } from "../lib/guarded/folder.ts";
 import { readInside, readNamed } from "../lib/guarded/read.ts";
+import { makeFolderBelow, namesBelow, removeFolderBelow } from "../lib/guarded/tree.ts";
 import { PathError } from "../lib/safe-path.ts";
 import type { OpenOptions, RuntimeSession } from "../runtimes/types.ts";
 import { createSlots, type OpenRequest, type Place, sameProcess } from "./place.ts";
@@ -14,6 +15,9 @@ import type { SessionDeps, ToolScope } from "./ports.ts";
 const SPAWN_PARALLEL = 2;
 /** Folder of spare processes' files, where a chat's folder would be. */
 const SPARE_CHAT = ".spare";
+/** `sessions/<chat>/<session>` in the agent's folder. */
+export const SESSION_DEPTH = 3;
+const MAX_SWEPT = 10_000;
 const MAX_INSTRUCTIONS_BYTES = 65_536;
 const INSTRUCTIONS_UNREAD =
   "the agent's instructions were not read: the file is missing, not a regular file, or leads out of the workspace";
@@ -44,7 +48,7 @@ export function createPool(deps: SessionDeps) {
   };
   const dropSpareDir = async ({ spareDir, sessionId }: Place) => {
     if (spareDir === undefined) return;
-    await rm(spareDir, { recursive: true, force: true }).catch((error) =>
+    await removeFolderBelow(spareDir, SESSION_DEPTH).catch((error) =>
       log.warn({ err: error, session: sessionId }, "a spare process's folder could not be removed"),
     );
   };
@@ -133,10 +137,7 @@ export function createPool(deps: SessionDeps) {
     const agent = place.agent;
     const { signal } = place.abort;
     const runtime = await deps.runtimeFor(agent);
-    await Promise.all([
-      mkdir(agent.workspace, { recursive: true }),
-      mkdir(place.scope.sessionDir, { recursive: true, mode: 0o700 }),
-    ]);
+    await Promise.all([makeFolder(agent.workspace), makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH)]);
     const instructions = await instructionsOf(agent);
     const release = await spawnSlot();
     try {
@@ -300,9 +301,9 @@ export function createPool(deps: SessionDeps) {
     async sweepSpares(agentId: string) {
       const own = new Set([...places.values()].map(({ spareDir }) => spareDir));
       const folder = dirname(deps.sessionDir(agentId, SPARE_CHAT, "-"));
-      const names = await readdir(folder).catch(() => []);
+      const names = await namesBelow(folder, SESSION_DEPTH - 1, MAX_SWEPT).catch(() => []);
       const left = names.map((name) => join(folder, name)).filter((path) => !own.has(path));
-      await Promise.allSettled(left.map((path) => rm(path, { recursive: true, force: true })));
+      await Promise.allSettled(left.map((path) => removeFolderBelow(path, SESSION_DEPTH)));
     },
 
     /**
@@ -323,7 +324,7 @@ export function createPool(deps: SessionDeps) {
       place.scope.sessionDir = deps.sessionDir(agent.id, chatId, place.sessionId);
       place.lastActivity = clock.now();
       armIdle(place);
-      mkdir(place.scope.sessionDir, { recursive: true, mode: 0o700 }).catch((error) =>
+      makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH).catch((error) =>
         log.warn({ err: error, session: place.sessionId }, "the session's folder could not be made"),
       );
       fillSpares(agent);

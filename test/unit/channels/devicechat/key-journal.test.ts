@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { openKeyJournal } from "../../../../packages/gateway/src/channels/devicechat/key-journal.ts";
+import { openKeyJournal as openIn } from "../../../../packages/gateway/src/channels/devicechat/key-journal.ts";
+import { openRoot } from "../../../../packages/gateway/src/lib/guarded/folder.ts";
 import { tempFolder } from "../../../fixtures/temp-home.ts";
 import { root } from "../../../harness.ts";
 
+const openKeyJournal = async (path: string) => openIn(await openRoot(dirname(path)), basename(path));
 const file = async () => join(await tempFolder(), "keys-journal.jsonl");
 
 test("what was set is there after it is opened again, what was removed is not", async () => {

@@ -1,8 +1,8 @@
-import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { AuthenticationCreds, AuthenticationState, SignalDataSet, SignalDataTypeMap } from "baileys";
-import { sweepTemporary, writeFileAtomic } from "../../lib/atomic-file.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { type Folder, sweepLeftovers } from "../../lib/guarded/folder.ts";
+import { inState, openState, readStateFile, writeState } from "../../lib/guarded/state.ts";
 import { createMutex } from "../../lib/mutex.ts";
 import type { InboundMessage } from "../types.ts";
 import { openKeyJournal } from "./key-journal.ts";
@@ -11,6 +11,8 @@ import type { Library } from "./library.ts";
 /** Among the keys: what a message said, from the moment that its cipher went on until the inbox has it. */
 export const SPOOL = "inbound";
 const CREDS = "creds.json";
+const MAX_CREDS_BYTES = 16 * 1024 * 1024;
+const MAX_ENTRIES = 100_000;
 const KEYS = "keys-journal.jsonl";
 /** The files of this module, and what a crash in mid-write leaves of them. */
 const OWN = /^(?:creds\.json|keys-journal\.jsonl|\.(?:creds\.json|keys-journal\.jsonl)\.[0-9a-f]+\.tmp)$/;
@@ -51,12 +53,10 @@ export function isLinked(
 
 export function createCredentials(folder: string, clock: Clock): Credentials {
   const file = join(folder, CREDS);
-  const read = () => readFile(file, "utf8").catch(() => undefined);
+  const read = () => readStateFile(file, MAX_CREDS_BYTES).catch(() => undefined);
 
-  const removeOwn = async () => {
-    for (const name of await readdir(folder).catch(() => [])) {
-      if (OWN.test(name)) await rm(join(folder, name), { force: true });
-    }
+  const removeOwn = async (open: Folder) => {
+    for await (const { name } of open.entries(MAX_ENTRIES)) if (OWN.test(name)) await open.remove(name);
   };
 
   const parse = <T>(
@@ -78,14 +78,19 @@ export function createCredentials(folder: string, clock: Clock): Credentials {
 
     async open(library) {
       const { replacer, reviver } = library.BufferJSON;
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await sweepTemporary(file, clock.now());
+      const state = await openState(folder);
       const stored = parse<AuthenticationCreds>(await read(), reviver);
       const linked = stored !== undefined && isLinked(stored);
-      // Keys of an attempt that never ended in a link belong to no one.
-      if (!linked) await removeOwn();
+      try {
+        await sweepLeftovers(state, CREDS, clock.now());
+        // Keys of an attempt that never ended in a link belong to no one.
+        if (!linked) await removeOwn(state);
+      } catch (error) {
+        await state.close();
+        throw error;
+      }
       const creds = linked ? stored : library.initAuthCreds();
-      const journal = await openKeyJournal(join(folder, KEYS));
+      const journal = await openKeyJournal(state, KEYS);
       const locked = createMutex();
       let asked = false;
 
@@ -122,7 +127,7 @@ export function createCredentials(folder: string, clock: Clock): Credentials {
           asked = true;
           return locked(() => {
             asked = false;
-            return writeFileAtomic(file, JSON.stringify(creds, replacer), { mode: 0o600, forceMode: true });
+            return writeState(file, JSON.stringify(creds, replacer));
           });
         },
         spooled: () => journal.all(`${SPOOL}/`).map((text) => JSON.parse(text) as InboundMessage),
@@ -137,8 +142,8 @@ export function createCredentials(folder: string, clock: Clock): Credentials {
     },
 
     async wipe() {
-      await removeOwn();
-      await rmdir(folder).catch(() => {});
+      await inState(folder, removeOwn);
+      await inState(dirname(folder), (outer) => outer.removeFolder(basename(folder))).catch(() => {});
     },
   };
 }

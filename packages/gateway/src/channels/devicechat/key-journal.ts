@@ -1,5 +1,6 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
-import { writeFileAtomic } from "../../lib/atomic-file.ts";
+import type { FileHandle } from "node:fs/promises";
+import { APPEND, type Folder } from "../../lib/guarded/folder.ts";
+import { readStart } from "../../lib/guarded/read.ts";
 import { createMutex } from "../../lib/mutex.ts";
 
 /** A line of the file: changes that belong together, `null` removes. */
@@ -15,6 +16,8 @@ export interface KeyJournal {
   close(): Promise<void>;
 }
 
+/** Far more than the keys of a linked device; a larger file is not one of ours. */
+const MAX_BYTES = 128 * 1024 * 1024;
 /** Below this a file is never written anew. */
 const MIN_GARBAGE_BYTES = 1 << 20;
 
@@ -36,16 +39,28 @@ function apply(map: Map<string, string>, change: Change): void {
 
 /**
  * Opens the journal. A line that a crash cut off is dropped: nobody was told that it is stored.
- * @param file Absolute; made with mode 0600 when it is not there. Its folder exists.
+ * @param folder Closed with the journal, also when this rejects.
+ * @param name Of the file, made with mode 0600 when it is not there.
  */
-export async function openKeyJournal(file: string): Promise<KeyJournal> {
+export async function openKeyJournal(folder: Folder, name: string): Promise<KeyJournal> {
+  try {
+    return await openIn(folder, name);
+  } catch (error) {
+    await folder.close();
+    throw error;
+  }
+}
+
+async function openIn(folder: Folder, name: string): Promise<KeyJournal> {
   const locked = createMutex();
   const entries = new Map<string, string>();
   let size = 0;
-  const text = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return Buffer.alloc(0);
-    throw error;
-  });
+  let handle: FileHandle = await folder.open(name, APPEND);
+  if ((await handle.stat()).size > MAX_BYTES) {
+    await handle.close();
+    throw new Error("the keys of the linked device are larger than they can be");
+  }
+  const text = await readStart(handle, MAX_BYTES);
   for (;;) {
     const end = text.indexOf(10, size);
     const change = end === -1 ? undefined : parseLine(text.toString("utf8", size, end));
@@ -53,7 +68,6 @@ export async function openKeyJournal(file: string): Promise<KeyJournal> {
     apply(entries, change);
     size = end + 1;
   }
-  let handle: FileHandle = await open(file, "a", 0o600);
   let waiting: { changes: Change[]; done: Promise<void> } | undefined;
   let broken: unknown;
   if (size < text.length) await handle.truncate(size);
@@ -65,8 +79,8 @@ export async function openKeyJournal(file: string): Promise<KeyJournal> {
 
   async function compact(): Promise<void> {
     const whole = snapshot();
-    await writeFileAtomic(file, whole, { mode: 0o600 });
-    const fresh = await open(file, "a", 0o600);
+    await folder.write(name, whole);
+    const fresh = await folder.open(name, APPEND);
     await handle.close();
     handle = fresh;
     size = Buffer.byteLength(whole);
@@ -107,6 +121,6 @@ export async function openKeyJournal(file: string): Promise<KeyJournal> {
       waiting.changes.push(change);
       return waiting.done;
     },
-    close: () => locked(() => handle.close()),
+    close: () => locked(() => handle.close().finally(() => folder.close())),
   };
 }

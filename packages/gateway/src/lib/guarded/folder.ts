@@ -48,6 +48,10 @@ export interface Folder extends AsyncDisposable {
   locate(name: string): Promise<string>;
 }
 
+/** Ways to {@link Folder.open} a file. */
+export const READ = constants.O_RDONLY;
+export const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+export const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 const FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Opens a folder that the gateway knows by its path; made with mode 0700 when `create`. @throws PathError */
@@ -78,6 +82,10 @@ export async function openFolder(
   }
   return folder;
 }
+
+/** Makes a folder, with mode 0700, when it is missing. */
+export const makeFolder = (path: string): Promise<void> =>
+  openRoot(path, { create: true }).then((folder) => folder.close());
 
 /**
  * What to do with a failure to write below a folder that is called `where` to people.
@@ -155,8 +163,7 @@ async function folderOf(handle: FileHandle, path: string, shown: string): Promis
     async write(name, content) {
       if ((await statOf(name))?.isSymbolicLink()) throw new PathError("outside", shownOf(name));
       const temp = `.${name}.${randomBytes(6).toString("hex")}.tmp`;
-      const { O_WRONLY, O_CREAT, O_EXCL } = constants;
-      const file = await openFile(temp, O_WRONLY | O_CREAT | O_EXCL);
+      const file = await openFile(temp, CREATE_NEW);
       try {
         try {
           // The umask may have taken bits away.

@@ -47,13 +47,13 @@ export function asPathError(error: unknown): unknown {
     case "ENOENT":
     case "ENOTDIR":
     case "ENAMETOOLONG":
-    case "EACCES":
-    case "EPERM":
-    case "ESTALE":
       return new PathError("missing");
     case "ELOOP":
     case "EMLINK":
       return new PathError("outside");
+    // Never "missing": what cannot be read is there, and must not be taken for a fresh start.
+    case "EACCES":
+    case "EPERM":
     case "ENXIO":
     case "EISDIR":
     case "ENODEV":

@@ -1,8 +1,7 @@
-import { constants } from "node:fs";
 import { basename, dirname, sep } from "node:path";
 import { CHANNEL_IDS } from "@agent-gateway/contract";
 import { isInStateFolder, PathError } from "../safe-path.ts";
-import { type Folder, openFolder, refuseLinkIn, sweepLeftovers } from "./folder.ts";
+import { type Folder, openFolder, READ, refuseLinkIn, sweepLeftovers } from "./folder.ts";
 import { type OpenedFile, openInside, readStart } from "./read.ts";
 
 /** Folders deeper than the channels make are the agent's. */
@@ -108,7 +107,7 @@ async function restrict(folder: Folder, depth: number): Promise<void> {
     } else if (entry.isFile()) {
       const stats = await folder.stat(entry.name);
       if (!stats || (stats.mode & 0o077) === 0) continue;
-      const file = await folder.open(entry.name, constants.O_RDONLY).catch(() => undefined);
+      const file = await folder.open(entry.name, READ).catch(() => undefined);
       await file?.chmod(0o600).finally(() => file.close());
     }
   }

@@ -1,5 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { openRoot } from "../../lib/guarded/folder.ts";
 import { type Fields, isFields } from "../agent-cli/protocol.ts";
 import { GATEWAY_SERVER } from "../agent-cli/tool-server.ts";
 import type { LimitRequest, Limits } from "./programs.ts";
@@ -53,9 +53,10 @@ export async function limitGemini({ allowed, ownTools, dir }: LimitRequest): Pro
     ...ownTools.map((name) => rule(910, "allow", `mcp_${GATEWAY_SERVER}_${name}`)),
     ...allowed.map((name) => rule(920, "ask_user", name)),
   ];
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const file = join(dir, "gemini-policy.toml");
-  await writeFile(file, `${rules.join("\n\n")}\n`, { mode: 0o600 });
+  const name = "gemini-policy.toml";
+  await using folder = await openRoot(dir, { create: true });
+  await folder.write(name, `${rules.join("\n\n")}\n`);
+  const file = join(dir, name);
   return {
     without: ["--yolo", "-y", "--approval-mode", "--allowed-tools", "--admin-policy", "--policy"],
     args: ["--admin-policy", file, "--approval-mode", "default"],

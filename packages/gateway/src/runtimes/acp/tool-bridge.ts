@@ -1,11 +1,12 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toolServerEntry } from "../../lib/entry.ts";
+import { type Folder, openRoot } from "../../lib/guarded/folder.ts";
 import { createLineSplitter } from "../../lib/jsonl.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createUnreadLimit } from "../../lib/unread.ts";
@@ -18,6 +19,9 @@ const MAX_PATH = 100;
 /** Longest message of an agent to a tool, in bytes. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const PREFIX = "agent-gateway-tools-";
+const SOCKET = "socket";
+/** A folder that holds more was filled by somebody else. */
+const MAX_ENTRIES = 10_000;
 
 export interface ToolBridge {
   /** Entry of `mcpServers`: the program that the agent starts for its tools. */
@@ -121,7 +125,6 @@ function parse(line: string): Fields | null {
 async function listen(server: Server, path: string): Promise<void> {
   server.listen(path);
   await once(server, "listening");
-  await chmod(path, 0o600);
   server.on("error", () => {});
 }
 
@@ -130,25 +133,36 @@ async function placeFor(sessionDir: string): Promise<{ path: string; remove(): P
   const name = `${PREFIX}${process.pid}-${randomBytes(3).toString("hex")}`;
   const path = join(sessionDir, name);
   if (path.length <= MAX_PATH) {
-    await removeLeftovers(sessionDir);
-    return { path, remove: () => rm(path, { force: true }) };
+    await inFolder(sessionDir, removeLeftovers);
+    return { path, remove: () => inFolder(sessionDir, (folder) => folder.remove(name)) };
   }
-  await removeLeftovers(tmpdir());
+  await inFolder(tmpdir(), removeLeftovers);
   const dir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
-  return { path: join(dir, "socket"), remove: () => rm(dir, { recursive: true, force: true }) };
+  return { path: join(dir, SOCKET), remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+/** Does something in a folder; one that is gone needs nothing. */
+async function inFolder(path: string, task: (folder: Folder) => Promise<void>): Promise<void> {
+  const folder = await openRoot(path).catch(() => undefined);
+  await (folder && task(folder).finally(() => folder.close()));
 }
 
 /** Removes the sockets of gateways that were killed. What belongs to somebody else stays. */
-async function removeLeftovers(dir: string): Promise<void> {
-  const names = await readdir(dir).catch(() => []);
-  await Promise.all(
-    names.map(async (name) => {
-      const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN;
-      if (!Number.isNaN(pid) && !isRunning(pid)) {
-        await rm(join(dir, name), { recursive: true, force: true }).catch(() => {});
-      }
-    }),
-  );
+async function removeLeftovers(folder: Folder): Promise<void> {
+  for await (const entry of folder.entries(MAX_ENTRIES)) {
+    const pid = entry.name.startsWith(PREFIX)
+      ? Number.parseInt(entry.name.slice(PREFIX.length), 10)
+      : Number.NaN;
+    if (Number.isNaN(pid) || isRunning(pid)) continue;
+    if (!entry.isDirectory()) await folder.remove(entry.name).catch(() => {});
+    else await removeSocketFolder(folder, entry.name).catch(() => {});
+  }
+}
+
+async function removeSocketFolder(outer: Folder, name: string): Promise<void> {
+  const folder = await outer.folder(name);
+  await folder.remove(SOCKET).finally(() => folder.close());
+  await outer.removeFolder(name);
 }
 
 function isRunning(pid: number): boolean {

@@ -1,7 +1,9 @@
-import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../../lib/guarded/folder.ts";
+import { readNamed } from "../../lib/guarded/read.ts";
 import { isFields } from "./protocol.ts";
 
+const MAX_SETTINGS_BYTES = 4 * 1024 * 1024;
 /** Any of these carries the login (or says where it is), so the program needs nothing of the user's own folder. */
 export const LOGIN_VARIABLES = [
   "ANTHROPIC_API_KEY",
@@ -28,13 +30,13 @@ export async function chooseConfigDir(
   if (env.HOME !== undefined && (await hasProviderSettings(join(env.HOME, ".claude", "settings.json")))) {
     return undefined;
   }
-  await mkdir(own, { recursive: true });
+  await makeFolder(own);
   return own;
 }
 
 async function hasProviderSettings(path: string): Promise<boolean> {
   try {
-    const settings: unknown = JSON.parse(await readFile(path, "utf8"));
+    const settings: unknown = JSON.parse((await readNamed(path, MAX_SETTINGS_BYTES)).toString("utf8"));
     return isFields(settings) && (settings.env !== undefined || settings.apiKeyHelper !== undefined);
   } catch {
     return false;

@@ -1,6 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
+import { readNamed } from "../../lib/guarded/read.ts";
 import { runProgram } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import type { LoginState } from "../types.ts";
@@ -49,9 +50,11 @@ export async function readLogin(
   return login;
 }
 
+const MAX_BYTES = 4 * 1024 * 1024;
+
 async function hasCredentials(file: string): Promise<boolean> {
   try {
-    const stored: unknown = JSON.parse(await readFile(file, "utf8"));
+    const stored: unknown = JSON.parse((await readNamed(file, MAX_BYTES)).toString("utf8"));
     const login = isFields(stored) && isFields(stored.claudeAiOauth) ? stored.claudeAiOauth : {};
     return [login.accessToken, login.refreshToken].some((token) => typeof token === "string" && token !== "");
   } catch {
