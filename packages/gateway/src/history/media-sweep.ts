@@ -1,10 +1,7 @@
 import type { Database } from "../db/index.ts";
-import { type Folder, openRoot } from "../lib/guarded/folder.ts";
+import { openRoot } from "../lib/guarded/folder.ts";
+import { filesBelow } from "../lib/guarded/tree.ts";
 
-/** The gateway's own folders are one deep; each level keeps a descriptor open. */
-const MAX_DEPTH = 16;
-/** The next sweep goes on. */
-const MAX_ENTRIES = 1_000_000;
 /** An upload may wait so long for the message that refers to it. */
 const MIN_AGE_MS = 24 * 3600 * 1000;
 
@@ -28,7 +25,7 @@ export async function sweepMedia(
   const top = await openRoot(root).catch(() => null);
   if (!top) return 0;
   try {
-    for await (const { folder, name, path } of filesBelow(top, "", MAX_DEPTH)) {
+    for await (const { folder, name, path } of filesBelow(top)) {
       if (signal.aborted) break;
       const stats = await folder.stat(name);
       if (!stats?.isFile() || now - Math.max(stats.mtimeMs, stats.ctimeMs) < MIN_AGE_MS) continue;
@@ -46,27 +43,4 @@ export async function sweepMedia(
     await top.close();
   }
   return removed;
-}
-
-interface Found {
-  folder: Folder;
-  name: string;
-  /** Relative to the media folder, with slashes. */
-  path: string;
-}
-
-/** Regular files below an open folder; symbolic links are not followed. */
-async function* filesBelow(folder: Folder, path: string, depth: number): AsyncGenerator<Found> {
-  for await (const entry of folder.entries(MAX_ENTRIES)) {
-    const { name } = entry;
-    if (entry.isFile()) yield { folder, name, path: path + name };
-    if (!entry.isDirectory() || depth === 0) continue;
-    const inner = await folder.folder(name).catch(() => null);
-    if (!inner) continue;
-    try {
-      yield* filesBelow(inner, `${path}${name}/`, depth - 1);
-    } finally {
-      await inner.close();
-    }
-  }
 }

@@ -1,7 +1,7 @@
-import { lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
+import { openRoot } from "../lib/guarded/folder.ts";
+import { filesBelow } from "../lib/guarded/tree.ts";
 
 /** A full folder is counted again this often at most: files may have been deleted since. */
 const RECOUNT_MS = 30_000;
@@ -14,14 +14,14 @@ interface Count {
 }
 
 /** Bytes of the files below a folder; links are not followed, what cannot be read counts nothing. */
-async function sizeOf(folder: string): Promise<number> {
+async function sizeOf(path: string): Promise<number> {
+  const top = await openRoot(path).catch(() => undefined);
+  if (!top) return 0;
   let bytes = 0;
-  const entries = await opendir(folder).catch(() => undefined);
-  if (!entries) return 0;
-  for await (const entry of entries) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) bytes += await sizeOf(path);
-    else if (entry.isFile()) bytes += (await lstat(path).catch(() => undefined))?.size ?? 0;
+  try {
+    for await (const { folder, name } of filesBelow(top)) bytes += (await folder.stat(name))?.size ?? 0;
+  } finally {
+    await top.close();
   }
   return bytes;
 }

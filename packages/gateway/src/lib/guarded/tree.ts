@@ -4,6 +4,9 @@ import { type Folder, openFolder } from "./folder.ts";
 
 /** Each level below keeps a descriptor open; the gateway's own folders are three deep. */
 const MAX_DEPTH = 100;
+const MAX_WALK_DEPTH = 16;
+/** More files in one folder than this are not looked at. */
+const MAX_ENTRIES = 1_000_000;
 
 const split = (path: string, depth: number) => {
   const names = path.split(sep);
@@ -80,4 +83,28 @@ async function removeTree(outer: Folder, name: string, depth: number): Promise<v
     await folder.close();
   }
   await outer.removeFolder(name);
+}
+
+/** A regular file that {@link filesBelow} came by; `folder` is open for the moment. */
+interface Found {
+  folder: Folder;
+  name: string;
+  /** Relative to where the walk began, with slashes. */
+  path: string;
+}
+
+/** Regular files below an open folder; symbolic links are not followed. */
+export async function* filesBelow(folder: Folder, path = "", depth = MAX_WALK_DEPTH): AsyncGenerator<Found> {
+  for await (const entry of folder.entries(MAX_ENTRIES)) {
+    const { name } = entry;
+    if (entry.isFile()) yield { folder, name, path: path + name };
+    if (!entry.isDirectory() || depth === 0) continue;
+    const inner = await folder.folder(name).catch(() => null);
+    if (!inner) continue;
+    try {
+      yield* filesBelow(inner, `${path}${name}/`, depth - 1);
+    } finally {
+      await inner.close();
+    }
+  }
 }
