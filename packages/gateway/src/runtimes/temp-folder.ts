@@ -1,5 +1,5 @@
-import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolderBelow, removeFolderBelow } from "../lib/guarded/tree.ts";
 import type { Runtime } from "./types.ts";
 
 /**
@@ -32,10 +32,10 @@ export function withTempFolder(runtime: Runtime): Runtime {
 async function makeTempFolder(sessionDir: string) {
   const dir = join(sessionDir, "tmp");
   // A gateway that was killed left it.
-  await rm(dir, { recursive: true, force: true });
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await removeFolderBelow(dir, 1);
+  await makeFolderBelow(dir, 1);
   return {
     env: { TMPDIR: dir, TMP: dir, TEMP: dir },
-    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }).catch(() => {}),
+    remove: () => removeFolderBelow(dir, 1).catch(() => {}),
   };
 }
