@@ -5,7 +5,7 @@ COPY package.json package-lock.json ./
 COPY packages ./packages
 COPY scripts ./scripts
 COPY test/openapi/package.json ./test/openapi/package.json
-RUN npm ci --omit=dev --no-audit --no-fund && node scripts/build.mjs
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && node scripts/build.mjs
 
 FROM node:26-trixie-slim
 RUN useradd --create-home --uid 10850 gateway && install -d -o gateway -g gateway -m 0700 /data

@@ -45,7 +45,14 @@ export async function install({ dev }) {
     existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
   if (fresh && (!dev || existsSync(join(modules, "vitest")))) return;
   console.log("Installing dependencies (once) …");
-  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...(dev ? [] : ["--omit=dev"])];
+  const args = [
+    "ci",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    ...(dev ? [] : ["--omit=dev"]),
+  ];
   const code = await run(process.platform === "win32" ? "npm.cmd" : "npm", args);
   if (code !== 0) throw new Error(`npm ci ended with ${code}`);
 }

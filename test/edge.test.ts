@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { BOT, startFakeBotchat } from "./fixtures/fake-botchat.ts";
+import { BOT, chatOf, person, startFakeBotchat } from "./fixtures/fake-botchat.ts";
 import { slackEvent } from "./fixtures/fake-teamchat.ts";
 import { startTeamchatRig } from "./fixtures/teamchat-rig.ts";
 import { allFrames, type Gateway, KEYS, startGateway, testConfig, until } from "./harness.ts";
@@ -150,6 +150,50 @@ describe("a channel's message below the floor", () => {
     await floor(gateway, 0);
     await until(() => telegram.texts().includes("hello"), "the answer", 20_000);
     expect(telegram.texts()).toEqual(["hello"]);
+  });
+});
+
+describe("names for people", () => {
+  const NASTY = ["two\nlines", "\u001b[2Jclear", "a\u202eb", "a\u2066b", "nul\u0000"];
+
+  it("are refused with control characters or bidirectional overrides, and kept in any script [NAME-1]", async () => {
+    await using gateway = await startGateway();
+    const sessions = "/api/v1/agents/assistant/sessions";
+    const make = (name: string) => gateway.json("POST", sessions, { body: { chat_id: "me", name } });
+    const { body } = await make("سلام — שלום 👩‍👩‍👧 ok");
+    expect(body.sessionName).toBe("سلام — שלום 👩‍👩‍👧 ok");
+    const id = body.sessionId as string;
+    for (const name of NASTY) {
+      const refused = [
+        await make(name),
+        await gateway.json("PATCH", `${sessions}/${id}`, { body: { chat_id: "me", session_name: name } }),
+        await gateway.json("POST", `/api/v1/agents/assistant/chats/api-me/sessions/${id}/messages`, {
+          body: { content: "hello", senderName: name },
+        }),
+        await gateway.json("PATCH", "/api/v1/agents/assistant", { body: { name } }),
+      ];
+      expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+        refused.map(() => [400, "INVALID_REQUEST"]),
+      );
+    }
+    const made = await gateway.json("POST", sessions, {
+      body: { chat_id: "me", prompt: "a\u202eb\u001b[2J c" },
+    });
+    expect(made.body.sessionName).toBe("a b [2J c");
+  });
+
+  it("of channels' senders lose them [NAME-1]", async () => {
+    await using telegram = stopping(await startFakeBotchat());
+    const agent = { botchat: { botToken: BOT.token, apiBaseUrl: telegram.url } };
+    await using gateway = await startGateway({ agent });
+    const from = { ...person(5), first_name: "Eve\u202e\u001b[2J" };
+    telegram.push({ message: { message_id: 1, date: 1, chat: chatOf(5), from, text: "/start" } });
+    const pending = async () =>
+      (await gateway.json("GET", "/api/v1/agents/assistant/botchat/pending")).body.pending as {
+        senderName: string;
+      }[];
+    await until(async () => (await pending()).length === 1, "the knock", 20_000);
+    expect((await pending())[0]?.senderName).toBe("Eve [2J L5");
   });
 });
 

@@ -23,4 +23,8 @@ export const edge = {
   "LIM-3": "uploads are limited per key (gateway.api.uploadRateLimit): 429 RATE_LIMITED with Retry-After",
   "HEALTH-1":
     "/health is 503 with status unhealthy once file access has not completed for 10 s, and says nothing else",
+  "SUPPLY-1": "every package that a Linux server installs is pinned by its content in the lock file",
+  "SUPPLY-2": "no package runs a script of its own when it is installed",
+  "NAME-1":
+    "names of sessions, senders and agents have no control characters, line breaks or bidirectional overrides: 400 over the API, stripped from channels",
 } as const;

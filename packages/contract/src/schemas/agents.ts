@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { channelFields } from "./agent-channels.ts";
-import { agentId } from "./common.ts";
+import { agentId, label } from "./common.ts";
 import { deviceAccount } from "./devicechat.ts";
 
 export const runtimeConfig = lazy(() =>
@@ -72,11 +72,10 @@ export const agent = lazy(() =>
   }),
 );
 const allowTools = lazy(() => z.union([z.boolean(), z.array(z.string().max(200)).max(500)]));
-const label = lazy(() => z.string().max(200));
 export const createAgent = lazy(() =>
   z.object({
     id: agentId(),
-    name: label().optional(),
+    name: label(200).optional(),
     description: z.string().max(2000).optional(),
     model: z.string().min(1).max(200).optional(),
     runtime: runtimeConfig().optional(),
@@ -84,7 +83,7 @@ export const createAgent = lazy(() =>
 );
 export const updateAgent = lazy(() =>
   z.strictObject({
-    name: label().optional(),
+    name: label(200).optional(),
     description: z.string().max(2000).optional(),
     model: z.string().min(1).max(200).nullable().optional(),
     allow_tools: allowTools().optional(),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { chatId, MAX_MESSAGE_CHARS, sessionId } from "./common.ts";
+import { chatId, label, MAX_MESSAGE_CHARS, sessionId } from "./common.ts";
 
 /** A file of the agent's media folder that belongs to its reply. A `file` always has name, type and size. */
 export const attachment = lazy(() =>
@@ -93,7 +93,7 @@ export const commandReply = lazy(() =>
 export const injection = lazy(() =>
   z.object({
     content: messageText(),
-    senderName: z.string().min(1).max(200).optional(),
+    senderName: label(200).min(1).optional(),
   }),
 );
 export const greeting = lazy(() => z.object({ chat_id: chatId(), session_id: sessionId() }));

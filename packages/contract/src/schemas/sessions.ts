@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { chatId, ms } from "./common.ts";
+import { chatId, label, ms } from "./common.ts";
 
 export const session = lazy(() =>
   z.object({ id: z.string(), name: z.string(), createdAt: ms(), lastActivity: ms() }),
@@ -15,17 +15,12 @@ export const sessionInfo = lazy(() =>
     lastActivity: ms(),
   }),
 );
-const name = lazy(() =>
-  z
-    .string()
-    .max(200)
-    .refine((text) => text.trim() !== "", { error: "must not be empty" }),
-);
+const name = lazy(() => label(200).refine((text) => text.trim() !== "", { error: "must not be empty" }));
 export const createSession = lazy(() =>
   z.object({
     chat_id: chatId(),
     prompt: z.string().max(10_000).optional(),
-    name: z.string().max(200).optional(),
+    name: label(200).optional(),
   }),
 );
 export const renameSession = lazy(() =>

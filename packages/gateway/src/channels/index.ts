@@ -4,6 +4,7 @@ import type { AgentConfig } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { oneLine } from "../lib/one-line.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
 import { createDelivery } from "./delivery/index.ts";
 import { createHandshakes, type Handshake } from "./handshakes.ts";
@@ -16,7 +17,9 @@ import { createPositions } from "./positions.ts";
 import { splitFor } from "./render/index.ts";
 import type { ChannelStep } from "./steps.ts";
 import { createTrace } from "./trace.ts";
-import type { AccessPort, ChannelPlace, Content, SendOutcome, Target } from "./types.ts";
+import type { AccessPort, ChannelPlace, Content, InboundMessage, SendOutcome, Target } from "./types.ts";
+
+const MAX_NAME_CHARS = 128;
 
 export { createAccess } from "./access/index.ts";
 export { imageFile } from "./attachment.ts";
@@ -34,6 +37,12 @@ export { splitFor } from "./render/index.ts";
 export type { ChannelStep } from "./steps.ts";
 export * from "./types.ts";
 export { WEBHOOKS } from "./webhooks.ts";
+
+/** The sender's name is the sender's choice, and is shown to owners in lists, logs and terminals. */
+function withPlainName({ senderName, ...message }: InboundMessage): InboundMessage {
+  const name = oneLine(senderName, MAX_NAME_CHARS);
+  return { ...message, ...(name !== undefined && { senderName: name }) };
+}
 
 /** What the rooms of channels need of the access rules. */
 export interface ChannelAccess extends AccessPort {
@@ -113,7 +122,7 @@ export function createChannels(deps: ChannelsDeps) {
   });
   const receive: typeof intake.receive = async (place, messages) => {
     deps.takeSpace();
-    await intake.receive(place, messages);
+    await intake.receive(place, messages.map(withPlainName));
   };
   const handshakes = createHandshakes({ db, clock, log, delivery, list: access.handshakes });
   const adapters = createAdapters({

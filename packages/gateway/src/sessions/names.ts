@@ -5,7 +5,7 @@ const MAX_CHARS = 60;
 export function nameFrom(prompt: string): string {
   const line = prompt
     .split(/\r?\n/)
-    .map((part) => part.replace(/[\s\p{Cc}]+/gu, " ").trim())
+    .map((part) => part.replace(/[\s\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ").trim())
     .find((part) => part !== "");
   if (!line) return PLACEHOLDER_NAME;
   const plain = line.replace(/^[#>*\-\s]+/, "").trim() || line;

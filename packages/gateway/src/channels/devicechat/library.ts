@@ -32,7 +32,7 @@ async function load(): Promise<Library> {
     loaded = undefined;
     throw new GatewayError(
       "INTERNAL",
-      "The library for linked devices is not installed: run npm install baileys.",
+      "The library for linked devices is not installed: run npm install --ignore-scripts baileys.",
       { cause },
     );
   }
