@@ -6,4 +6,6 @@ export const sessions = {
   "HOLD-4": "stop during a compaction ends it at once and asks the agent for nothing more",
   "HOLD-5": "a deleted session leaves no folder",
   "HOLD-6": "while a session is cleared, compacted, restarted or deleted no turn begins in it",
+  "WRITE-1": "what the writer took before its close is on disk or rejected; what comes after is refused",
+  "WRITE-2": "a close of the writer ends, whatever its thread does; every unit is settled once",
 };

@@ -27,6 +27,7 @@ export interface Database {
   readonly units: number;
   /** Resolves when the writer thread died by itself: nothing can be stored any more. */
   readonly died: Promise<Error>;
+  /** Takes nothing more; resolves when every unit taken before is on disk or rejected, within 1.5 s. */
   close(): Promise<void>;
 }
 
@@ -38,16 +39,18 @@ export function openDatabase(file: string, clock: Clock): Database {
   migrate(setup.raw);
   setup.close();
   const reads = openConnection(file, "read");
-  const writer = startWorker(workerEntry("writer"), { file, mode: "write" });
+  const writer = startWorker(workerEntry("writer"), { file, mode: "write" }, clock);
+  let closing = false;
   let reader: WorkerClient | undefined;
   let readerUsers = 0;
   let units = 0;
   let stopTimer: (() => void) | undefined;
 
   const withReader = async <T>(use: (client: WorkerClient) => Promise<T>): Promise<T> => {
+    if (closing) throw new Error("The database is closed.");
     stopTimer?.();
     if (!reader) {
-      const started = startWorker(workerEntry("reader"), { file, mode: "read" });
+      const started = startWorker(workerEntry("reader"), { file, mode: "read" }, clock);
       reader = started;
       void started.died.then(() => {
         if (reader === started) reader = undefined;
@@ -59,12 +62,13 @@ export function openDatabase(file: string, clock: Clock): Database {
     } finally {
       readerUsers--;
       stopTimer?.();
-      stopTimer = clock.after(READER_IDLE_MS, () => {
-        if (readerUsers > 0) return;
-        const idle = reader;
-        reader = undefined;
-        void idle?.close();
-      });
+      if (!closing)
+        stopTimer = clock.after(READER_IDLE_MS, () => {
+          if (readerUsers > 0) return;
+          const idle = reader;
+          reader = undefined;
+          void idle?.close();
+        });
     }
   };
 
@@ -83,6 +87,7 @@ export function openDatabase(file: string, clock: Clock): Database {
     writerJob: (name, args, options) => writer.job(name, args, options),
     readerJob: (name, args, options) => withReader((client) => client.job(name, args, options)),
     async close() {
+      closing = true;
       stopTimer?.();
       await Promise.all([writer.close(), reader?.close()]);
       reads.close();

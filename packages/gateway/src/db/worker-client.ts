@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { type Clock, sleep } from "../lib/clock.ts";
 import type { Param, Row } from "./connection.ts";
 import type { FromWorker, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 import { JobError } from "./protocol.ts";
@@ -11,6 +12,10 @@ export interface WorkerClient {
     args: unknown,
     options?: { signal?: AbortSignal; progress?: (value: unknown) => void },
   ): Promise<T>;
+  /**
+   * Takes nothing more, and resolves when what was taken is done and the thread has ended: at the latest after
+   * `CLOSE_MS`, which ends the thread. What is not done by then rejects.
+   */
   close(): Promise<void>;
   /** Resolves with the error when the thread died by itself. */
   readonly died: Promise<Error>;
@@ -20,6 +25,10 @@ export interface WorkerClient {
 const BUSY_UNITS = 16;
 const BUSY_WINDOW_MS = 5;
 const GATHER_MS = 1;
+/** A close that takes longer is given up: a disk that hangs must not hold up the end of the process. */
+const CLOSE_MS = 700;
+
+const CLOSED = () => new Error("The database is closed.");
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -27,18 +36,36 @@ interface Waiting {
   progress?: ((value: unknown) => void) | undefined;
 }
 
+/** The part of a worker thread that is used here. */
+export interface Thread {
+  postMessage(message: ToWorker): void;
+  on(event: "message", listener: (replies: FromWorker[]) => void): unknown;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  on(event: "exit", listener: (code: number) => void): unknown;
+  terminate(): Promise<unknown>;
+}
+
 /** Starts a worker thread that serves `file`. Messages sent before it is up wait in its queue. */
-export function startWorker(entry: URL, data: { file: string; mode: "read" | "write" }): WorkerClient {
-  const worker = new Worker(entry, { workerData: data, stdout: false, stderr: false });
+export function startWorker(
+  entry: URL,
+  data: { file: string; mode: "read" | "write" },
+  clock: Clock,
+): WorkerClient {
+  return createWorkerClient(new Worker(entry, { workerData: data, stdout: false, stderr: false }), clock);
+}
+
+/** Speaks with a worker thread: every unit that is taken is answered, or rejected when the thread is gone. */
+export function createWorkerClient(worker: Thread, clock: Clock): WorkerClient {
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
   let queued: Unit[] = [];
-  let timer: NodeJS.Timeout | undefined;
+  let cancelTimer: (() => void) | undefined;
   /** When the latest units came, as a ring. */
   const recent = new Array<number>(BUSY_UNITS).fill(Number.NEGATIVE_INFINITY);
   let next = 0;
   let dead: Error | undefined;
   let closing = false;
+  let closed: Promise<void> | undefined;
   let announce: (error: Error) => void;
   const died = new Promise<Error>((resolve) => {
     announce = resolve;
@@ -60,6 +87,8 @@ export function startWorker(entry: URL, data: { file: string; mode: "read" | "wr
     }
   });
   const fail = (error: Error) => {
+    cancelTimer?.();
+    queued = [];
     dead ??= error;
     for (const entry of waiting.values()) entry.reject(dead);
     waiting.clear();
@@ -68,24 +97,39 @@ export function startWorker(entry: URL, data: { file: string; mode: "read" | "wr
   worker.on("error", (error) => fail(error as Error));
   worker.on("exit", (code) => fail(new Error(`database thread ended with ${code}`)));
 
+  /** What cannot be handed over, rejects for itself. */
+  const post = (message: ToWorker, ids: readonly number[]) => {
+    try {
+      worker.postMessage(message);
+    } catch (error) {
+      for (const id of ids) {
+        waiting.get(id)?.reject(error as Error);
+        waiting.delete(id);
+      }
+    }
+  };
   const send = <T>(
     message: (id: number) => ToWorker,
     progress?: (value: unknown) => void,
   ): { id: number; reply: Promise<T> } => {
     const id = nextId++;
     const reply = new Promise<T>((resolve, reject) => {
-      if (dead) return reject(dead);
+      const refused = dead ?? (closing ? CLOSED() : undefined);
+      if (refused) return reject(refused);
       waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, progress });
-      worker.postMessage(message(id));
+      post(message(id), [id]);
     });
     return { id, reply };
   };
 
   const flush = () => {
-    timer = undefined;
+    cancelTimer = undefined;
     const units = queued;
     queued = [];
-    worker.postMessage({ id: 0, kind: "units", units } satisfies ToWorker);
+    post(
+      { id: 0, kind: "units", units },
+      units.map(({ id }) => id),
+    );
   };
   /**
    * A unit goes at once while there are few. Under load it waits a moment for others: one commit, which is one fsync,
@@ -97,8 +141,8 @@ export function startWorker(entry: URL, data: { file: string; mode: "read" | "wr
     recent[next] = now;
     next = (next + 1) % BUSY_UNITS;
     queued.push(unit);
-    if (timer) return;
-    if (busy) timer = setTimeout(flush, GATHER_MS);
+    if (cancelTimer) return;
+    if (busy) cancelTimer = clock.after(GATHER_MS, flush);
     else flush();
   };
 
@@ -106,7 +150,8 @@ export function startWorker(entry: URL, data: { file: string; mode: "read" | "wr
     died,
     unit: (statements) =>
       new Promise((resolve, reject) => {
-        if (dead) return reject(dead);
+        const refused = dead ?? (closing ? CLOSED() : undefined);
+        if (refused) return reject(refused);
         const id = nextId++;
         waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
         queue({ id, statements });
@@ -118,7 +163,7 @@ export function startWorker(entry: URL, data: { file: string; mode: "read" | "wr
       options: { signal?: AbortSignal; progress?: (value: unknown) => void } = {},
     ) {
       const { id, reply } = send<T>((id) => ({ id, kind: "job", name, args }), options.progress);
-      const cancel = () => worker.postMessage({ id, kind: "cancel" } satisfies ToWorker);
+      const cancel = () => post({ id, kind: "cancel" }, []);
       options.signal?.addEventListener("abort", cancel, { once: true });
       try {
         return await reply;
@@ -126,14 +171,25 @@ export function startWorker(entry: URL, data: { file: string; mode: "read" | "wr
         options.signal?.removeEventListener("abort", cancel);
       }
     },
-    async close() {
-      closing = true;
-      if (timer) {
-        clearTimeout(timer);
-        flush();
-      }
-      if (!dead) await send((id) => ({ id, kind: "close" })).reply.catch(() => {});
-      await worker.terminate();
+    close() {
+      closed ??= (async () => {
+        closing = true;
+        if (cancelTimer) {
+          cancelTimer();
+          flush();
+        }
+        const id = nextId++;
+        const done = new Promise<void>((resolve) => {
+          if (dead) return resolve();
+          waiting.set(id, { resolve: () => resolve(), reject: () => resolve() });
+          post({ id, kind: "close" }, [id]);
+        });
+        await Promise.race([done, sleep(clock, CLOSE_MS)]);
+        // A thread inside a call of the operating system does not end before that returns.
+        await Promise.race([worker.terminate(), sleep(clock, CLOSE_MS)]);
+        fail(CLOSED());
+      })();
+      return closed;
     },
   };
 }

@@ -22,6 +22,7 @@ export function serveConnection(options: {
   const aborts = new Map<number, AbortController>();
   const slices: Array<() => void> = [];
   let scheduled = false;
+  let idleTimer: NodeJS.Timeout | undefined;
   let idlePending = options.idle !== undefined;
 
   const transaction = <T>(work: () => T): T => {
@@ -99,6 +100,16 @@ export function serveConnection(options: {
       });
   };
 
+  let closing: number | undefined;
+  /** After everything that came before is written. */
+  const close = (id: number) => {
+    for (const abort of aborts.values()) abort.abort();
+    clearTimeout(idleTimer);
+    db.close();
+    port.postMessage([{ id, ok: true, value: null }] satisfies FromWorker[]);
+    port.close();
+  };
+
   const handle = (message: ToWorker, units: Unit[], replies: FromWorker[]) => {
     switch (message.kind) {
       case "units":
@@ -118,10 +129,7 @@ export function serveConnection(options: {
         aborts.get(message.id)?.abort();
         break;
       case "close":
-        for (const abort of aborts.values()) abort.abort();
-        db.close();
-        port.postMessage([{ id: message.id, ok: true, value: null }] satisfies FromWorker[]);
-        port.close();
+        closing = message.id;
         break;
       default:
         message satisfies never;
@@ -132,7 +140,7 @@ export function serveConnection(options: {
     const units: Unit[] = [];
     const replies: FromWorker[] = [];
     handle(first, units, replies);
-    for (let next = receiveMessageOnPort(port); next && db.raw.isOpen; next = receiveMessageOnPort(port)) {
+    for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
       handle(next.message as ToWorker, units, replies);
     }
     if (units.length > 0) {
@@ -140,7 +148,8 @@ export function serveConnection(options: {
       idlePending = options.idle !== undefined;
     }
     if (replies.length > 0) port.postMessage(replies);
-    schedule();
+    if (closing === undefined) schedule();
+    else close(closing);
   };
 
   /** One slice a turn of the loop: messages that arrived meanwhile go first. */
@@ -157,7 +166,6 @@ export function serveConnection(options: {
     });
   };
 
-  let idleTimer: NodeJS.Timeout | undefined;
   const IDLE_DELAY_MS = 100;
   /** Idle work waits a moment after a write, so that a conversation's turns are not slowed by it. */
   const runIdle = () => {
