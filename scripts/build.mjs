@@ -16,6 +16,7 @@ const ENTRIES = {
   cli: "cli/index.ts",
   "worker-writer": "worker-writer.ts",
   "worker-reader": "worker-reader.ts",
+  "worker-watchdog": "worker-watchdog.ts",
   "builtin-agent": "builtin-agent.ts",
   "mcp-stdio": "mcp-stdio.ts",
 };

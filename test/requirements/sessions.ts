@@ -8,4 +8,9 @@ export const sessions = {
   "HOLD-6": "while a session is cleared, compacted, restarted or deleted no turn begins in it",
   "WRITE-1": "what the writer took before its close is on disk or rejected; what comes after is refused",
   "WRITE-2": "a close of the writer ends, whatever its thread does; every unit is settled once",
+  "STOP-1":
+    "SIGTERM ends the gateway with code 0 within 5 s, whatever is blocked; no agent is left, what was said is kept",
+  "STOP-2": "an exception that nothing catches is logged and ends the gateway with 70 through the shutdown",
+  "WATCH-1": "a loop blocked for 5 s is logged with its stack, and told when it runs again",
+  "WATCH-2": "a loop blocked for gateway.watchdog.exitSeconds ends the process with 70; 0 never does",
 };

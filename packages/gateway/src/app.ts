@@ -32,10 +32,11 @@ import { monitoringRoutes } from "./http/routes/monitoring.ts";
 import { sessionRoutes } from "./http/routes/sessions.ts";
 import { shareRoutes } from "./http/routes/shares.ts";
 import { webhookRoutes } from "./http/routes/webhooks.ts";
-import type { Clock } from "./lib/clock.ts";
+import { type Clock, sleep } from "./lib/clock.ts";
 import { dashboardFolder } from "./lib/entry.ts";
 import { restrictState } from "./lib/guarded/state.ts";
 import type { Logger } from "./lib/logger.ts";
+import type { Phase } from "./lib/phases.ts";
 import { createReaper } from "./lib/reaper.ts";
 import { createMedia } from "./media/index.ts";
 import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
@@ -55,6 +56,8 @@ import { createWebhooks } from "./webhooks/index.ts";
 
 /** Callers of running turns get what there is when these are interrupted, which takes 1.5 s at most. */
 const CLOSE_GRACE_MS = 2_500;
+/** The database closes after this, whatever else is still closing. */
+const ROOMS_MS = 400;
 
 /** How long after the start the log waits for what agent programs say of themselves. */
 const PROBE_WAIT_MS = 10_000;
@@ -316,16 +319,40 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
         .sweep(config().agents.map(({ id }) => id))
         .catch((error) => log.warn({ err: error }, "sweeping uploads failed"));
     },
-    async close() {
-      disk.close();
-      const closing = server.close(CLOSE_GRACE_MS);
-      channels.stopIntake();
-      await sessions.stopAll();
-      await sessions.close();
-      await channels.close();
-      await closing;
-      await Promise.all([access.close(), runtimes.close(), history.close(), shares.close(), store.close()]);
-      await db.close();
+    /**
+     * The way to the end. Together the phases stay under 5 s; what a phase leaves undone, the next start takes up from
+     * its rows.
+     */
+    shutdown(): Phase[] {
+      let served: Promise<void> = Promise.resolve();
+      return [
+        {
+          name: "refuse",
+          budgetMs: 200,
+          run() {
+            served = server.close(CLOSE_GRACE_MS);
+            channels.stopIntake();
+            sessions.refuse();
+            disk.close();
+          },
+        },
+        { name: "stop", budgetMs: 1_900, run: sessions.stopAll },
+        {
+          name: "drain",
+          budgetMs: 1_300,
+          run: () => Promise.all([channels.close(), sessions.close(), served]),
+        },
+        {
+          name: "close",
+          budgetMs: 1_000,
+          async run() {
+            const rooms = [access, runtimes, history, shares, store];
+            const closed = Promise.allSettled(rooms.map(async (room) => room.close()));
+            await Promise.race([closed, sleep(clock, ROOMS_MS)]);
+            await db.close();
+          },
+        },
+      ];
     },
   };
 }

@@ -10,14 +10,20 @@ import {
   firstRun,
   startupWarnings,
 } from "./config/index.ts";
-import { systemClock } from "./lib/clock.ts";
+import { sleep, systemClock } from "./lib/clock.ts";
+import { endNow } from "./lib/end-now.ts";
 import { HomeInUseError, type HomeLock, lockHome } from "./lib/home-lock.ts";
 import { createLogger } from "./lib/log.ts";
+import { runPhases } from "./lib/phases.ts";
+import { startWatchdog, type Watchdog } from "./lib/watchdog.ts";
+import { STOP_DEADLINE_MS } from "./lib/watchdog-thread.ts";
 
 /** `EX_CONFIG` of sysexits.h: the configuration cannot be used. */
 const EXIT_CONFIG = 78;
-/** Running turns, children and the database have this long in all to end. */
-const STOP_MS = 4_500;
+/** `EX_SOFTWARE`: the gateway cannot go on; a supervisor starts it again. */
+const EXIT_BROKEN = 70;
+/** After the phases of the shutdown, log lines and the lock have this long. */
+const LAST_MS = 200;
 const DEFAULT_LOGS = { level: "info", maxFileBytes: 16_777_216, maxFiles: 3, retentionDays: 14 } as const;
 
 class UsageError extends Error {}
@@ -39,7 +45,8 @@ function readArguments(args: readonly string[]): { config?: string | undefined; 
 /** Runs the gateway until SIGTERM or SIGINT. Sets the process's exit code. */
 export async function serve(args: readonly string[]): Promise<void> {
   const clock = systemClock;
-  let started: { close(): Promise<void> } | undefined;
+  let shutdown = (): Promise<void> => Promise.resolve();
+  let watchdog: Watchdog | undefined;
   let lock: HomeLock | undefined;
   let stopping = false;
   const logs = { flush: () => Promise.resolve() };
@@ -47,11 +54,13 @@ export async function serve(args: readonly string[]): Promise<void> {
   const stop = async (code: number) => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(code), STOP_MS).unref();
-    await started?.close();
-    await logs.flush();
-    await lock?.release();
-    process.exit(code);
+    // Two clocks: the watchdog's runs on when this thread is blocked.
+    watchdog?.deadline(STOP_DEADLINE_MS, code);
+    setTimeout(() => endNow(code), STOP_DEADLINE_MS);
+    await shutdown();
+    const last = Promise.allSettled([logs.flush(), lock?.release()]);
+    await Promise.race([last, sleep(clock, LAST_MS)]);
+    endNow(code);
   };
   process.on("SIGTERM", () => void stop(0));
   process.on("SIGINT", () => void stop(0));
@@ -78,11 +87,11 @@ export async function serve(args: readonly string[]): Promise<void> {
     process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
     process.on("uncaughtException", (error) => {
       log.error({ err: error }, "uncaught exception; the gateway stops");
-      void stop(1);
+      void stop(EXIT_BROKEN);
     });
 
-    const app = await createApp({ store, paths, env, clock, log, fatal: () => void stop(1) });
-    started = app;
+    const app = await createApp({ store, paths, env, clock, log, fatal: () => void stop(EXIT_BROKEN) });
+    shutdown = () => runPhases(app.shutdown(), clock, log);
     const address = await app.listen(gateway.bind, gateway.port);
     const host = address.host.includes(":") ? `[${address.host}]` : address.host;
     const url = `http://${host}:${address.port}`;
@@ -90,6 +99,9 @@ export async function serve(args: readonly string[]): Promise<void> {
     const reach = url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
     if (first) console.log(welcome(reach, first, join(paths.home, ".env")));
     app.afterStart();
+    const logFile = join(paths.logs, "gateway.log");
+    watchdog = startWatchdog({ ...store.current.gateway.watchdog, logFile, log });
+    store.onChange((next) => watchdog?.configure(next.gateway.watchdog.exitSeconds));
   } catch (error) {
     const refused = [ConfigFileError, UsageError, HomeInUseError].some((kind) => error instanceof kind);
     const { code, message, address, port } = error as NodeJS.ErrnoException & {

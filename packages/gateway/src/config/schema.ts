@@ -113,6 +113,20 @@ const logsSection = z
   })
   .prefault({});
 
+const watchdogSection = z
+  .looseObject({
+    exitSeconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(60)
+      .describe(
+        "Time that the gateway may be blocked before it ends itself with exit code 70, for a supervisor to restart it; 0 never.",
+      ),
+  })
+  .prefault({});
+
 const turnsSection = z
   .looseObject({
     hardCapMs: z
@@ -195,6 +209,7 @@ export const gatewaySection = z.looseObject({
     })
     .prefault({}),
   turns: turnsSection,
+  watchdog: watchdogSection,
   media: z
     .looseObject({
       maxUploadBytes: z.number().int().positive().default(20_971_520).describe("Largest upload."),

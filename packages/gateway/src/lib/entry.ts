@@ -10,8 +10,8 @@ function entry(name: string): URL {
     : new URL(`./${name}.js`, import.meta.url);
 }
 
-/** Entry file of a database thread. */
-export const workerEntry = (name: "writer" | "reader"): URL => entry(`worker-${name}`);
+/** Entry file of a thread: the database's two, and the watchdog. */
+export const workerEntry = (name: "writer" | "reader" | "watchdog"): URL => entry(`worker-${name}`);
 
 /** Entry file of the process that runs one session of the builtin runtime. */
 export const builtinAgentEntry = (): URL => entry("builtin-agent");
