@@ -1,5 +1,7 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Frame, fakeAgent, type Gateway, startGateway } from "./harness.ts";
+import { type Frame, fakeAgent, type Gateway, KEYS, put, startGateway } from "./harness.ts";
 
 type Message = Record<string, unknown> & { steps?: Array<Record<string, unknown>> };
 
@@ -215,5 +217,51 @@ describe("a model that does not answer", () => {
     const { body: next } = await send("PID", first.session_id);
     expect(next.response).toMatch(/^\d+$/);
     expect(next.response).not.toBe(first.response);
+  });
+});
+
+describe("a file that the agent shares", () => {
+  const workspace = () => join(gateway.home, "agents/assistant/workspace");
+  const share = async (path: string) => {
+    const id = await session();
+    const { body } = await gateway.send(`SHARE ${path}`, { session_id: id });
+    const attachments = (body.attachments ?? []) as Array<Record<string, unknown> & { url: string }>;
+    return { id, attachments, response: body.response as string };
+  };
+
+  it("is an attachment that the key fetches, a copy of what it was [SHARE-5, SHARE-6]", async () => {
+    const file = await put(workspace(), "out/table.csv", "a,b\n1,2\n");
+    const { id, attachments, response } = await share("out/table.csv");
+    expect(response).toContain("attached");
+    expect(attachments).toEqual([
+      {
+        type: "file",
+        url: expect.stringMatching(/^\/api\/v1\/agents\/assistant\/media\/.*\.csv$/),
+        name: "table.csv",
+        mime: expect.stringMatching(/^text\/plain/),
+        size: 8,
+      },
+    ]);
+    expect((await history(id)).at(-1)).toMatchObject({ attachments });
+    await rm(file);
+    const fetched = await gateway.request("GET", attachments[0]!.url, { key: KEYS.plain });
+    expect([fetched.status, await fetched.text()]).toEqual([200, "a,b\n1,2\n"]);
+    expect((await gateway.request("GET", attachments[0]!.url, { key: null })).status).toBe(401);
+    expect((await gateway.request("GET", attachments[0]!.url, { key: KEYS.other })).status).toBe(403);
+  });
+
+  it("and that a browser could execute is fetched as a download [SHARE-5]", async () => {
+    await put(workspace(), "page.html", "<!doctype html><script>alert(1)</script>");
+    const { attachments } = await share("page.html");
+    expect(attachments).toMatchObject([{ type: "file", name: "page.html" }]);
+    const fetched = await gateway.request("GET", attachments[0]!.url);
+    expect(fetched.headers.get("content-disposition")).toMatch(/^attachment/);
+    expect(fetched.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("and lies outside, in however relative a path, is refused [SHARE-6]", async () => {
+    const { attachments, response } = await share("../../../config.json");
+    expect(response).toContain("ARTIFACT_PATH_DENIED");
+    expect(attachments).toEqual([]);
   });
 });

@@ -20,4 +20,7 @@ export const turnRecord = {
   "SILENT-1":
     "runtime.silentSeconds (300, 0 never) without a sign of the model end the turn with TIMEOUT, and the next turn has a new process",
   "SILENT-2": "the time in which tools run does not count as silence",
+  "SHARE-5":
+    "share_file stores any file as an attachment {type, url, name, mime, size}: a copy that the key fetches, kept while a message names it",
+  "SHARE-6": "share_file takes paths relative to the workspace",
 } as const;

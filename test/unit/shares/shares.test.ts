@@ -47,7 +47,7 @@ beforeEach(async () => {
       keepImage: async () => "/api/v1/agents/a/media/x.png",
       async keepFile(_agentId, _file, name) {
         if (name === "huge.zip") throw new GatewayError("PAYLOAD_TOO_LARGE");
-        return { path: `/copy/of/${name}`, name, mime: "text/plain" };
+        return { path: `/copy/of/${name}`, name, mime: "text/plain", url: `/media/${name}`, size: 6 };
       },
     });
   shares = make("https://example.org/x/gateway");
@@ -168,6 +168,7 @@ describe("a link for a provider that fetches files itself", () => {
 });
 
 describe("share_file", () => {
+  const REPORT = { type: "file", url: "/media/report.txt", name: "report.txt", mime: "text/plain", size: 6 };
   const call = async (from: Shares, name: string, args: Record<string, unknown>, inChat = false) => {
     const attachments: Attachment[] = [];
     const files: OutgoingFile[] = [];
@@ -179,14 +180,27 @@ describe("share_file", () => {
     return { text, attachments, files };
   };
 
-  it("attaches an image and links any file", async () => {
+  it("attaches an image or any other file, and links it where there is a public URL [SHARE-5]", async () => {
     const image = await call(shares, "share_file", { path: join(base, "ws/picture"), caption: "a cat" });
     expect(image.attachments).toEqual([{ type: "image", url: "/api/v1/agents/a/media/x.png" }]);
     expect(image.text).toMatch(/attached[\s\S]*https:\/\/example\.org\/x\/gateway\/shared\/[\s\S]*a cat/);
     const file = await call(shares, "share_file", { path: join(base, "ws/report.txt") });
-    expect(file.attachments).toEqual([]);
+    expect(file.attachments).toEqual([REPORT]);
+    expect(file.text).toContain("attached");
     const token = /shared\/([A-Za-z0-9_-]{43})/.exec(file.text)![1]!;
     expect(await read(token)).toBe("report");
+    const unlinked = await call(plain, "share_file", { path: join(base, "ws/report.txt") });
+    expect([unlinked.text, unlinked.attachments]).toEqual(["The file is attached to your reply.", [REPORT]]);
+  });
+
+  it("takes a path relative to the workspace, and none that leads out of it [SHARE-6]", async () => {
+    expect((await call(plain, "share_file", { path: "report.txt" })).attachments).toEqual([REPORT]);
+    expect((await call(plain, "share_file", { path: "./picture" })).attachments).toHaveLength(1);
+    for (const path of ["../outside/secret", "/report.txt", "..", "."]) {
+      const { text, attachments } = await call(plain, "share_file", { path });
+      expect(text, path).toMatch(/^error: (?:ARTIFACT_PATH_DENIED|There is no file)/);
+      expect(attachments).toEqual([]);
+    }
   });
 
   it("sends a file that is no image into the session's chat, as a copy [CH-FILES-7]", async () => {
@@ -194,6 +208,7 @@ describe("share_file", () => {
       const file = await call(from, "share_file", { path: join(base, "ws/report.txt") }, true);
       expect(file.files).toEqual([{ path: "/copy/of/report.txt", name: "report.txt", mime: "text/plain" }]);
       expect(file.text).toBe("The file is sent with your reply.");
+      expect(file.attachments).toEqual([REPORT]);
       const image = await call(from, "share_file", { path: join(base, "ws/picture") }, true);
       expect([image.files, image.attachments]).toMatchObject([[], [{ type: "image" }]]);
     }
@@ -201,7 +216,7 @@ describe("share_file", () => {
     const huge = { path: join(base, "ws/huge.zip") };
     expect((await call(shares, "share_file", huge, true)).text).toContain("/shared/");
     expect((await call(plain, "share_file", huge, true)).text).toBe(
-      "error: The file is too large for a chat.",
+      "error: The file is too large to be shared.",
     );
   });
 
@@ -211,8 +226,9 @@ describe("share_file", () => {
     expect(denied.text).not.toContain(base);
     expect((await call(shares, "share_file", { path: join(base, "ws/none") })).text).toMatch(/no file/);
     expect((await call(shares, "share_file", {})).text).toMatch(/path/);
-    expect((await call(plain, "share_file", { path: join(base, "ws/report.txt") })).text).toMatch(
-      /no public URL/,
+    await writeFile(join(base, "ws/empty.txt"), "");
+    expect((await call(plain, "share_file", { path: join(base, "ws/empty.txt") })).text).toBe(
+      "error: The file is empty.",
     );
     expect((await call(plain, "share_file", { path: join(base, "ws/picture") })).attachments).toHaveLength(1);
   });

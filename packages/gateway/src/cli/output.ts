@@ -96,7 +96,8 @@ export async function showReply(value: unknown, json: boolean): Promise<void> {
   await print(render(value));
   const { session_id, attachments } = (value ?? {}) as Record<string, unknown>;
   if (Array.isArray(attachments))
-    for (const { url } of attachments as { url: string }[]) note(`[image ${url}]`);
+    for (const { type, name, url } of attachments as Record<string, string>[])
+      note(`[${name ?? type} ${url}]`);
   if (typeof session_id === "string") note(`[session ${session_id}]`);
 }
 

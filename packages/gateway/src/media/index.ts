@@ -44,6 +44,8 @@ export interface KeptFile {
   path: string;
   /** By content. */
   mime: string;
+  /** Bytes. */
+  size: number;
   /** One harmless line; there when the file came with a name. */
   name?: string;
 }
@@ -90,9 +92,16 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
     { name, accept, most }: { name: string | undefined; accept(type: FileType): string; most?: number },
   ): Promise<KeptFile> => {
     let mime = "";
+    let size = 0;
+    const counted = async function* () {
+      for await (const chunk of content) {
+        size += chunk.length;
+        yield chunk;
+      }
+    };
     const mediaPath = await store(
       agentId,
-      content,
+      counted(),
       (found) => {
         mime = found.mime;
         return accept(found);
@@ -100,7 +109,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
       most,
     );
     const path = join(paths.mediaDir(agentId), ...mediaPath.split("/"));
-    return { mediaPath, path, mime, ...(name !== undefined && { name }) };
+    return { mediaPath, path, mime, size, ...(name !== undefined && { name }) };
   };
 
   const open = async (agentId: string, mediaPath: string): Promise<MediaFile> => {
@@ -211,17 +220,21 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
       });
     },
 
-    /** Copies an opened file into the media folder, on its way into a chat. The handle stays open. */
+    /**
+     * Copies an opened file into the media folder, so that it can be fetched and sent as it is now. The handle stays
+     * open.
+     * @throws GatewayError `PAYLOAD_TOO_LARGE`
+     */
     keepFile(
       agentId: string,
       { handle }: Pick<OpenedFile, "handle">,
       name: string,
-    ): Promise<KeptFile & { name: string }> {
+    ): Promise<KeptFile & { name: string; url: string }> {
       const shown = fileName(name) ?? "file";
       return keep(agentId, contentOf(handle), {
         name: shown,
         accept: (found) => inboundExtension(found, shown),
-      }).then((file) => ({ ...file, name: shown }));
+      }).then((file) => ({ ...file, name: shown, url: attachmentUrl(agentId, file.mediaPath) }));
     },
 
     attachmentUrl,

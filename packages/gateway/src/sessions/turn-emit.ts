@@ -30,6 +30,8 @@ export interface Emitter {
   close(): Promise<void>;
 }
 
+/** Files of one reply; a tool call that would add another fails. */
+const MAX_ATTACHMENTS = 200;
 /** Bytes of a tool call's id, and of its name: programs choose both. */
 const MAX_NAME_BYTES = 200;
 
@@ -149,6 +151,8 @@ export function createEmitter(room: {
       }
     },
     attach(attachment) {
+      if (attachments.length >= MAX_ATTACHMENTS)
+        throw new Error("The reply has as many files as it can have.");
       if (!closed) attach(attachment);
     },
     async acting() {

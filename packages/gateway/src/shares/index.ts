@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Attachment } from "@agent-gateway/contract";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
@@ -9,7 +9,7 @@ import { detectFile, type FileType } from "../lib/file-type.ts";
 import { identityOf, type OpenedFile, openPinned, openWithin } from "../lib/guarded/read.ts";
 import type { Logger } from "../lib/logger.ts";
 import { PathError } from "../lib/safe-path.ts";
-import { createShareTools, type ShareTool } from "./tool.ts";
+import { createShareTools, type KeptFile, type ShareTool } from "./tool.ts";
 
 export type { ShareTool } from "./tool.ts";
 
@@ -22,7 +22,7 @@ export interface ShareDeps {
   /** Of the media room: copies an image into the agent's media folder; resolves to where clients fetch it. */
   keepImage(agentId: string, file: Pick<OpenedFile, "handle">): Promise<string>;
   /** Of the media room: copies a file into the agent's media folder, so that it can be sent later as it is now. */
-  keepFile(agentId: string, file: Pick<OpenedFile, "handle">, name: string): Promise<OutgoingFile>;
+  keepFile(agentId: string, file: Pick<OpenedFile, "handle">, name: string): Promise<KeptFile>;
 }
 
 /** A file on its way into a chat. */
@@ -205,20 +205,19 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     /** The tools `share_file` and `share_image` for a session's agent. */
     tools: (scope: ShareToolScope): ShareTool[] =>
       createShareTools({
-        open: (path) => openScoped(scope, path),
+        // An agent's own paths start in its workspace, where it runs.
+        open: (path) => openScoped(scope, resolve(agentOf(scope.agentId)?.workspace ?? "/", path)),
         keepImage: (file) => keepImage(scope.agentId, file),
         onAttachment: (attachment) => scope.onAttachment(attachment),
+        keepFile: (file) =>
+          keepFile(scope.agentId, file, basename(file.path)).catch((error) => {
+            if (error instanceof GatewayError && error.code === "PAYLOAD_TOO_LARGE") return undefined;
+            throw error;
+          }),
         // Which chat a session belongs to is known at the call, not when its tools are made.
-        sendFile: async (file) => {
-          if (!scope.onFile) return false;
-          const kept = await keepFile(scope.agentId, file, basename(file.path)).catch((error) => {
-            const tooLarge = error instanceof GatewayError && error.code === "PAYLOAD_TOO_LARGE";
-            if (tooLarge && base !== undefined) return undefined;
-            throw tooLarge ? new Error("The file is too large for a chat.") : error;
-          });
-          if (!kept) return false;
-          scope.onFile({ path: kept.path, name: kept.name, mime: kept.mime });
-          return true;
+        sendFile: ({ path, name, mime }) => {
+          scope.onFile?.({ path, name, mime });
+          return scope.onFile !== undefined;
         },
         mint:
           base === undefined

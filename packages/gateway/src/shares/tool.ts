@@ -13,29 +13,68 @@ export interface ShareTool {
   call(args: Record<string, unknown>): Promise<string>;
 }
 
+/** The gateway's own copy of a file. */
+export interface KeptFile {
+  /** Absolute. */
+  path: string;
+  /** Where clients fetch it. */
+  url: string;
+  name: string;
+  mime: string;
+  /** Bytes. */
+  size: number;
+}
+
 export interface ShareToolDeps {
   /** Opens a path inside the session's scope; throws a `PathError` otherwise. */
   open(path: string): Promise<OpenedFile>;
   /** Copies an image into the media folder; resolves to where clients fetch it. */
   keepImage(file: Pick<OpenedFile, "handle">): Promise<string>;
+  /** Copies any other file there; undefined when it is too large. */
+  keepFile(file: OpenedFile): Promise<KeptFile | undefined>;
   onAttachment(attachment: Attachment): void;
-  /** Sends a file that is no image into the session's chat; false where that takes none. */
-  sendFile(file: OpenedFile): Promise<boolean>;
+  /** Sends a kept file into the session's chat; false where that takes none. */
+  sendFile(file: KeptFile): boolean;
   /** Makes a public link to the file; undefined where the gateway has no public URL. */
   mint: ((file: OpenedFile) => Promise<{ url?: string; expires_at: number }>) | undefined;
 }
 
 const args = z.object({
-  path: z.string().min(1).describe("Absolute path of the file."),
+  path: z.string().min(1).describe("Path of the file, absolute or in the workspace."),
   caption: z.string().max(1000).optional().describe("A few words on what the file shows."),
 });
 const { $schema: _, ...inputSchema } = z.toJSONSchema(args);
 
 /** `share_file`, and `share_image`, its older form that takes images alone. */
 export function createShareTools(deps: ShareToolDeps): ShareTool[] {
+  const linkTo = async (file: OpenedFile): Promise<string[]> => {
+    const share = await deps.mint?.(file);
+    if (share?.url === undefined) return [];
+    return [`Link for the user, good until ${new Date(share.expires_at).toISOString()}: ${share.url}`];
+  };
+
+  const attachImage = async (file: OpenedFile): Promise<string[]> => {
+    deps.onAttachment({ type: "image", url: await deps.keepImage(file) });
+    return ["The image is attached to your reply.", ...(await linkTo(file))];
+  };
+
+  const attachFile = async (file: OpenedFile): Promise<string[]> => {
+    if (file.stats.size === 0) throw new Error("The file is empty.");
+    const kept = await deps.keepFile(file);
+    if (!kept) {
+      const link = await linkTo(file);
+      if (link.length === 0) throw new Error("The file is too large to be shared.");
+      return link;
+    }
+    const { url, name, mime, size } = kept;
+    deps.onAttachment({ type: "file", url, name, mime, size });
+    if (deps.sendFile(kept)) return ["The file is sent with your reply."];
+    return ["The file is attached to your reply.", ...(await linkTo(file))];
+  };
+
   const run = async (input: Record<string, unknown>, imagesOnly: boolean): Promise<string> => {
     const parsed = args.safeParse(input);
-    if (!parsed.success) throw new Error("share_file needs `path`: the absolute path of a file.");
+    if (!parsed.success) throw new Error("share_file needs `path`: the path of a file.");
     const file = await deps.open(parsed.data.path).catch((error) => {
       throw error instanceof PathError ? new Error(explain(error)) : error;
     });
@@ -44,22 +83,7 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
       // A browser runs what is inside an SVG, so it is a file to download.
       const image = mime.startsWith("image/") && mime !== "image/svg+xml";
       if (imagesOnly && !image) throw new Error("This is not an image; use share_file.");
-      const told: string[] = [];
-      if (image) {
-        deps.onAttachment({ type: "image", url: await deps.keepImage(file) });
-        told.push("The image is attached to your reply.");
-      }
-      const sent = !image && (await deps.sendFile(file));
-      if (sent) told.push("The file is sent with your reply.");
-      const share = sent ? undefined : await deps.mint?.(file);
-      if (share?.url !== undefined) {
-        told.push(`Link for the user, good until ${new Date(share.expires_at).toISOString()}: ${share.url}`);
-      }
-      if (told.length === 0) {
-        throw new Error(
-          "This gateway has no public URL, so only images can be shared. Tell the user where the file is.",
-        );
-      }
+      const told = image ? await attachImage(file) : await attachFile(file);
       if (parsed.data.caption !== undefined) told.push(`Caption: ${parsed.data.caption}`);
       return told.join("\n");
     } finally {
@@ -70,9 +94,8 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
     {
       name: "share_file",
       description:
-        "Shows a file to the user: an image appears in your reply, any other file is sent with it where the chat takes " +
-        "files and else becomes a short-lived download link. " +
-        "Takes the file's original absolute path in the workspace, the session folder or the media folder.",
+        "Shows a file to the user: an image appears in your reply, any other file is attached to it. " +
+        "Takes the path of a file in the workspace (absolute or relative), the session folder or the media folder.",
       inputSchema,
       call: (input) => run(input, false),
     },

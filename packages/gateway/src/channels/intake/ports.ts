@@ -21,7 +21,7 @@ export interface EndedTurn {
   status: "done" | "interrupted" | "failed" | "timeout";
   text: string;
   error?: string;
-  attachments: ReadonlyArray<{ url: string }>;
+  attachments: ReadonlyArray<{ type: "image" | "file"; url: string }>;
   files: ReadonlyArray<{ path: string; name: string; mime: string }>;
   stored: boolean;
 }

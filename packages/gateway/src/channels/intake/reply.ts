@@ -44,7 +44,10 @@ export function replyContents(
 ): Content[] {
   return [
     ...deps.split(place.channel, text).map((part): Content => ({ kind: "text", text: part })),
-    ...(result?.attachments ?? []).map(({ url }) => deps.attachment(place.agentId, url)),
+    // Other files are among `files`, with their names.
+    ...(result?.attachments ?? [])
+      .filter(({ type }) => type === "image")
+      .map(({ url }) => deps.attachment(place.agentId, url)),
     ...(result?.files ?? []).map((file): Content => ({ kind: "file", ...file })),
   ];
 }
