@@ -1,9 +1,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser, visit } from "./fixtures/browser.ts";
+import { hasBrowser, launchBrowser, logIn, visit } from "./fixtures/browser.ts";
 import { cutOff, TEXTS } from "./fixtures/layout.ts";
 import { startTokenJudge } from "./fixtures/token-judge.ts";
-import { type Gateway, startGateway } from "./harness.ts";
+import { type Gateway, KEYS, startGateway } from "./harness.ts";
 
 const LONG = "a_word_that_cannot_be_broken_anywhere_and_is_longer_than_any_telephone_is_wide";
 const ANSWER = `SAY ${LONG} \`${LONG}\` https://example.org/${LONG} **${LONG}** | and ค้นหาข้อความที่ยาวมากจนเกินความกว้างของหน้าจอโทรศัพท์`;
@@ -36,6 +36,42 @@ describe.skipIf(!hasBrowser)("the dashboard's layout (skipped where /usr/bin/chr
     await judge[Symbol.asyncDispose]();
   });
 
+  /** Answers as a gateway in trouble does: everything that the page can tell of it, in long words. */
+  async function trouble(page: Page): Promise<void> {
+    const { body } = await gateway.json("GET", "/api/v1/agents");
+    const [first, ...others] = body.agents as { runtime_status: object }[];
+    const lastError = { message: LONG, at: Date.now() };
+    const status = {
+      ...first?.runtime_status,
+      program: LONG,
+      problem: `${LONG} ${LONG}`,
+      warnings: [LONG],
+      lastError,
+    };
+    const agents = [{ ...first, runtime_status: status }, ...others];
+    const delivery = {
+      id: 7,
+      channel: "botchat",
+      account: "",
+      chatId: LONG,
+      state: "unknown",
+      purpose: "answer",
+    };
+    const deliveries = [
+      {
+        ...delivery,
+        text: `${LONG} ${LONG}`,
+        createdAt: Date.now(),
+        settledAt: null,
+        reason: LONG,
+        sendable: true,
+      },
+    ];
+    await page.route("**/api/v1/agents", (route) => route.fulfill({ json: { agents } }));
+    await page.route("**/health", (route) => route.fulfill({ json: { status: "ok", disk: "low" } }));
+    await page.route("**/channels/deliveries*", (route) => route.fulfill({ json: { deliveries } }));
+  }
+
   /** Goes through every page, menu and dialog, and calls `look` at each. */
   async function walk(page: Page, look: (what: string) => Promise<void>): Promise<void> {
     await page.getByRole("textbox", { name: /^Message to/ }).waitFor();
@@ -44,6 +80,16 @@ describe.skipIf(!hasBrowser)("the dashboard's layout (skipped where /usr/bin/chr
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.locator(".message.assistant:not(.live)").first().waitFor();
     await look("a conversation");
+    for (const [nth, text] of [`TOOL ${LONG}`, "THINK", `ERR ${LONG}`].entries()) {
+      await page.getByRole("textbox", { name: /^Message to/ }).fill(text);
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page
+        .locator(".message.assistant:not(.live)")
+        .nth(nth + 1)
+        .waitFor();
+    }
+    for (const summary of await page.locator(".step summary").all()) await summary.click();
+    await look("what the agent did");
     await page.getByRole("textbox", { name: /^Message to/ }).fill("/");
     await page.getByRole("listbox", { name: "Commands" }).waitFor();
     await look("the commands");
@@ -104,8 +150,11 @@ describe.skipIf(!hasBrowser)("the dashboard's layout (skipped where /usr/bin/chr
         const options = { viewport: { width, height: 640 }, hasTouch: true, bypassCSP: true };
         await using seen = await visit(browser, gateway, {
           hash: `#/chat/assistant/wide-${width}`,
+          login: false,
           ...options,
         });
+        await trouble(seen.page);
+        await logIn(seen.page, KEYS.admin);
         await seen.page.addStyleTag({ content: css });
         const found: string[] = [];
         await walk(seen.page, async (what) => {

@@ -1,8 +1,8 @@
 import type { RuntimeStatus } from "@agent-gateway/contract";
 import { problemOf } from "./runtime.ts";
 
-/** What keeps an agent from working, and what its owner should know; nothing when all is well. */
-export function AgentNotice({ status }: { status: RuntimeStatus | undefined }) {
+/** What keeps an agent from working, and its warnings when they are asked for; nothing when all is well. */
+export function AgentNotice({ status, warnings }: { status: RuntimeStatus | undefined; warnings: boolean }) {
   if (!status) return null;
   const problem = problemOf(status);
   return (
@@ -12,11 +12,12 @@ export function AgentNotice({ status }: { status: RuntimeStatus | undefined }) {
           {problem}
         </p>
       )}
-      {status.warnings.map((warning) => (
-        <p key={warning} class="notice warning">
-          {warning}
-        </p>
-      ))}
+      {warnings &&
+        status.warnings.map((warning) => (
+          <p key={warning} class="notice warning">
+            {warning}
+          </p>
+        ))}
     </>
   );
 }

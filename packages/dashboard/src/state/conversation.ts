@@ -136,7 +136,7 @@ export async function loadInfo(signal = control.signal): Promise<void> {
   if (!signal.aborted) info.value = next;
 }
 
-async function loadModel(signal: AbortSignal): Promise<void> {
+async function loadModel(signal = control.signal): Promise<void> {
   const at = current;
   if (!at?.sessionId) return;
   const reply = await client.call("sendMessage", {
@@ -186,7 +186,7 @@ export async function showTurn(
         live.value = undefined;
         pending.value = undefined;
       });
-      void Promise.all([loadInfo(), loadSessions(), loadStatus()]).catch(() => {});
+      void Promise.all([loadInfo(), loadModel(), loadSessions(), loadStatus()]).catch(() => {});
     }
   }
 }

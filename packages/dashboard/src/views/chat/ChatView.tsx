@@ -37,7 +37,8 @@ export function ChatView() {
             drawer.value = true;
           }}
         />
-        <AgentNotice status={status} />
+        {/* Warnings last for good, so they stand where a conversation begins and on the status page. */}
+        <AgentNotice status={status} warnings={!here.sessionId} />
         <MessageList key={`${here.agentId}/${here.chatId}/${here.sessionId}`} here={here} />
         <Composer here={here} />
       </main>

@@ -27,6 +27,14 @@ export function MessageList({ here }: { here: Place }) {
     return () => observer.disconnect();
   }, []);
 
+  // Who sends a message wants to see what becomes of it.
+  const sending = pending.value !== undefined;
+  useLayoutEffect(() => {
+    if (!sending) return;
+    atEnd.value = true;
+    toEnd();
+  }, [sending]);
+
   const earlier = async () => {
     const element = list.current as HTMLElement;
     const fromEnd = element.scrollHeight - element.scrollTop;

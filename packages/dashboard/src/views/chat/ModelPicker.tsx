@@ -9,7 +9,7 @@ export function ModelPicker({ here }: { here: Place }) {
   const agent = agents.value?.find(({ id }) => id === here.agentId);
   const current = (here.sessionId ? model.value : chosenModel.value) ?? agent?.model ?? "";
   // An agent with models of its own tells them once it has a session.
-  const own = agent?.runtime.type === "acp" ? [] : models.value;
+  const own = agent?.runtime_status.type === "acp" ? [] : models.value;
   const offered = (here.sessionId ? sessionModels.value : undefined) ?? own;
   // Without a catalogue there is nothing to choose from.
   if (offered.length === 0) return null;

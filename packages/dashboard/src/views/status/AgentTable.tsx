@@ -47,7 +47,7 @@ function Trouble({ id, runtime }: { id: string; runtime: RuntimeStatus }) {
   return (
     <section class="trouble" aria-label={`Problems of ${id}`}>
       <h3>{agentName(id)}</h3>
-      <AgentNotice status={runtime} />
+      <AgentNotice status={runtime} warnings />
       {lastError && (
         <p class="hint">
           Last error, {fullTime(lastError.at)}: {lastError.message}
