@@ -116,14 +116,6 @@ export async function describeAcpProgram(program: AcpProgram): Promise<void> {
       expect((await runTurn(shared, "SAY back")).outcome.text).toMatch(/back$/);
     });
 
-    test("a model that is down is an error in words, and the next message is answered", async () => {
-      const { outcome } = await runTurn(shared, "ERR 401");
-      expect(outcome.status).toBe("failed");
-      expect(outcome.error).not.toMatch(/[{}]/);
-      expect(outcome.error).toMatch(/\w{3,} \w{2,}/);
-      expect((await runTurn(shared, "SAY up again")).outcome.text).toMatch(/up again$/);
-    });
-
     test("goes on with its conversation in a new process", async () => {
       await runTurn(shared, "SAY the first reply");
       const resume = shared.resumeToken ?? undefined;
@@ -132,11 +124,19 @@ export async function describeAcpProgram(program: AcpProgram): Promise<void> {
         { role: "user", text: "from the store" },
         { role: "assistant", text: "stored reply" },
       ] as const;
-      const after = await fresh({ resume, history });
-      expect((await runTurn(after, "SAY resumed")).outcome.text).toMatch(/resumed$/);
+      shared = await open({ resume, history });
+      expect((await runTurn(shared, "SAY resumed")).outcome.text).toMatch(/resumed$/);
       const requests = (await model.requests(program.image.path)).map((request) => JSON.stringify(request));
       const last = requests.findLast((request) => request.includes("SAY resumed"))!;
       expect(last).toContain(program.resumes ? "the first reply" : "stored reply");
+    });
+
+    test("a model that is down is an error in words", async () => {
+      const { outcome } = await runTurn(shared, "ERR 401");
+      expect(outcome.status).toBe("failed");
+      expect(outcome.error).not.toMatch(/[{}]/);
+      expect(outcome.error).toMatch(/\w{3,} \w{2,}/);
+      await shared.close();
     });
 
     test("uses no tool with allowTools false, the gateway's own apart [LIM-1]", async () => {

@@ -60,8 +60,7 @@ export const PROGRAMS: readonly KnownProgram[] = [
     // It takes no tool servers in a folder that nobody has called trusted.
     env: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
     limit: limitGemini,
-    toolName: ({ id }) =>
-      /^(\w+?)__/.exec(id.replace(/^mcp_/, "mcp-"))?.[1]?.replace(/^mcp-/, "mcp_") ?? null,
+    toolName: ({ id }) => /^(\w+?)__/.exec(id)?.[1] ?? null,
   },
   {
     name: "Qwen Code",
