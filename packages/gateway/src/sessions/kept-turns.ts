@@ -18,18 +18,19 @@ interface Kept {
  */
 export function createKeeper(deps: SessionDeps, bySession: Map<string, Turn[]>): (turn: Turn) => void {
   const { clock } = deps;
-  let queue: Kept[] = [];
+  let queue: Array<Kept | undefined> = [];
   let head = 0;
   let bytes = 0;
   let timer = false;
 
   const dropFirst = () => {
-    const { turn, bytes: size } = queue[head++]!;
+    const { turn, bytes: size } = queue[head]!;
+    // Emptied at once: a turn can be megabytes, and the array's front goes only now and then.
+    queue[head++] = undefined;
     bytes -= size;
     const rest = (bySession.get(turn.sessionId) ?? []).filter((other) => other !== turn);
     if (rest.length > 0) bySession.set(turn.sessionId, rest);
     else bySession.delete(turn.sessionId);
-    // What was let go must not be held by the queue's unused front.
     if (head >= COMPACT_AT && head * 2 >= queue.length) {
       queue = queue.slice(head);
       head = 0;
