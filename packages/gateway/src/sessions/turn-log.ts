@@ -1,14 +1,5 @@
 import { DONE, isFinal, type TurnEvent } from "@agent-gateway/contract";
 
-/** An event in the log, with what a reader needs to go on from it. */
-export interface Entry {
-  readonly seq: number;
-  readonly event: TurnEvent;
-  /** Length of the reply's text up to and including this event. */
-  readonly textEnd: number;
-  readonly bytes: number;
-}
-
 /** Where a reader stands. Start at `{ seq: 0, textEnd: 0 }`. */
 export interface Cursor {
   seq: number;
@@ -22,6 +13,8 @@ export const MAX_BYTES = 4 * 1024 * 1024;
 const COMPACT_BYTES = 64 * 1024;
 /** An event's weight besides its text. */
 const OVERHEAD_BYTES = 120;
+/** What a delta of an ended turn takes besides its text. */
+const ENDED_EVENT_BYTES = 16;
 
 /**
  * The append-only event log of one turn: one writer, any number of readers, each with a cursor of its own. A reader
@@ -55,9 +48,31 @@ export interface TurnLog {
   events(cursor: Cursor, signal?: AbortSignal): AsyncIterable<TurnEvent & { seq: number }>;
 }
 
+/** About how much memory an event takes. */
+function sizeOf(event: TurnEvent): number {
+  switch (event.type) {
+    case "text_delta":
+    case "thinking":
+    case "result":
+      return OVERHEAD_BYTES + Buffer.byteLength(event.text);
+    case "tool_use":
+      return OVERHEAD_BYTES + Buffer.byteLength(event.input ?? "");
+    case "tool_result":
+      return OVERHEAD_BYTES + Buffer.byteLength(event.result ?? "");
+    default:
+      return OVERHEAD_BYTES;
+  }
+}
+
 export function createTurnLog(requestId: string): TurnLog {
-  let entries: Entry[] = [];
+  /** Events from `firstSeq` on; of an ended turn, null stands for a delta, whose text is in `text`. */
+  let events: Array<TurnEvent | null> = [];
+  /** Length of the reply's text up to and including each event. */
+  let textEnds: number[] = [];
   let head = 0;
+  /** Events before the first of the arrays, and the length of their text. */
+  let dropped = 0;
+  let droppedText = 0;
   let bytes = 0;
   let lastSeq = 0;
   let ended = false;
@@ -68,18 +83,40 @@ export function createTurnLog(requestId: string): TurnLog {
   const idJson = JSON.stringify(requestId);
   let batch: { from: number; to: number; data: Buffer } | undefined;
 
+  const textStart = (index: number) => (index === 0 ? droppedText : textEnds[index - 1]!);
+  const eventAt = (index: number): TurnEvent =>
+    events[index] ?? { type: "text_delta", text: text.slice(textStart(index), textEnds[index]) };
+
+  const dropFront = () => {
+    droppedText = textStart(head);
+    dropped += head;
+    events = events.slice(head);
+    textEnds = textEnds.slice(head);
+    head = 0;
+  };
   const evict = () => {
     let freed = 0;
-    while (entries.length - head > 1 && (entries.length - head > MAX_EVENTS || bytes > MAX_BYTES)) {
-      const size = entries[head]!.bytes;
+    while (events.length - head > 1 && (events.length - head > MAX_EVENTS || bytes > MAX_BYTES)) {
+      const size = sizeOf(eventAt(head));
       bytes -= size;
       freed += size;
       head++;
     }
-    if (freed > COMPACT_BYTES || head > MAX_EVENTS) {
-      entries = entries.slice(head);
-      head = 0;
-    }
+    if (freed > COMPACT_BYTES || head > MAX_EVENTS) dropFront();
+  };
+
+  /** An ended turn is kept for those who come late, so it holds its text once. */
+  const shrink = () => {
+    dropFront();
+    bytes = 0;
+    events = events.map((event) => {
+      if (event?.type === "text_delta") return null;
+      // Comparing makes one string of the text's many pieces, too.
+      const same = event?.type === "result" && event.text === text;
+      bytes += same ? OVERHEAD_BYTES : sizeOf(event!);
+      return same ? { ...event, text } : event;
+    });
+    bytes += events.length * ENDED_EVENT_BYTES;
   };
 
   const wakeAll = () => {
@@ -93,7 +130,7 @@ export function createTurnLog(requestId: string): TurnLog {
       return lastSeq;
     },
     get firstSeq() {
-      return entries[head]?.seq ?? 1;
+      return dropped + head + 1;
     },
     get ended() {
       return ended;
@@ -112,18 +149,16 @@ export function createTurnLog(requestId: string): TurnLog {
       if (event.type !== "timeout" && event.type !== "error") {
         trouble = event.type === "retry" ? event.message : undefined;
       }
-      let size = OVERHEAD_BYTES;
-      if (event.type === "text_delta") {
-        text += event.text;
-        size += Buffer.byteLength(event.text);
-      } else if (event.type === "thinking" || event.type === "result") size += Buffer.byteLength(event.text);
-      else if (event.type === "tool_use") size += Buffer.byteLength(event.input ?? "");
-      else if (event.type === "tool_result") size += Buffer.byteLength(event.result ?? "");
+      if (event.type === "text_delta") text += event.text;
       lastSeq++;
-      entries.push({ seq: lastSeq, event, textEnd: text.length, bytes: size });
-      bytes += size;
-      if (isFinal(event)) ended = true;
+      events.push(event);
+      textEnds.push(text.length);
+      bytes += sizeOf(event);
       evict();
+      if (isFinal(event)) {
+        ended = true;
+        shrink();
+      }
       if (!wakePending && readers.size > 0) {
         wakePending = true;
         process.nextTick(wakeAll);
@@ -142,19 +177,13 @@ export function createTurnLog(requestId: string): TurnLog {
         return batch.data;
       }
       let data = "";
-      const first = entries[head]!;
-      if (from + 1 < first.seq) {
-        const start =
-          first.event.type === "text_delta" ? first.textEnd - first.event.text.length : first.textEnd;
-        if (start > cursor.textEnd) {
-          const missed = { type: "text_delta", text: text.slice(cursor.textEnd, start) } as const;
-          data += encode(missed, first.seq - 1, idJson);
-        }
+      const start = textStart(head);
+      if (from < dropped + head && start > cursor.textEnd) {
+        const missed = { type: "text_delta", text: text.slice(cursor.textEnd, start) } as const;
+        data += encode(missed, dropped + head, idJson);
       }
-      const skip = Math.max(0, from + 1 - first.seq);
-      for (let index = head + skip; index < entries.length; index++) {
-        const { event, seq } = entries[index]!;
-        data += encode(event, seq, idJson);
+      for (let index = Math.max(head, from - dropped); index < events.length; index++) {
+        data += encode(eventAt(index), dropped + index + 1, idJson);
       }
       if (ended) data += `data: ${DONE}\n\n`;
       const buffer = Buffer.from(data);
@@ -164,15 +193,8 @@ export function createTurnLog(requestId: string): TurnLog {
       return buffer;
     },
     cursorAt(seq) {
-      if (seq === 0) return log.firstSeq === 1 ? { seq: 0, textEnd: 0 } : undefined;
-      const first = entries[head];
-      if (!first || seq < first.seq - 1) return undefined;
-      if (seq === first.seq - 1) {
-        const own = first.event.type === "text_delta" ? first.event.text.length : 0;
-        return { seq, textEnd: first.textEnd - own };
-      }
-      const entry = entries[head + seq - first.seq];
-      return entry && { seq, textEnd: entry.textEnd };
+      if (seq < dropped + head || seq > lastSeq) return undefined;
+      return { seq, textEnd: textStart(seq - dropped) };
     },
     async *events(cursor, signal) {
       let wake: () => void = () => {};
@@ -184,11 +206,11 @@ export function createTurnLog(requestId: string): TurnLog {
         while (!signal?.aborted) {
           const first = log.firstSeq;
           if (next < first) next = first;
-          const entry = entries[head + next - first];
-          if (entry) {
+          if (next <= lastSeq) {
+            const event = eventAt(next - dropped - 1);
+            yield { ...event, seq: next };
             next++;
-            yield { ...entry.event, seq: entry.seq };
-            if (isFinal(entry.event)) return;
+            if (isFinal(event)) return;
             continue;
           }
           if (ended) return;

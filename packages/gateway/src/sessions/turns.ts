@@ -124,9 +124,10 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       ending = true;
       const now = clock.now();
       const durationMs = now - startedAt;
-      const said = outcome.text.length >= turnLog.text.length || outcome.status === "done";
+      const whole = outcome.text.length >= turnLog.text.length || outcome.status === "done";
       const { status, text, error, reason } = settleOutcome(
-        said ? outcome : { ...outcome, text: turnLog.text },
+        // Of equal texts the log's own is taken: a turn that is kept then holds its text once.
+        whole && outcome.text !== turnLog.text ? outcome : { ...outcome, text: turnLog.text },
         // An agent that dies while the gateway stops was most likely ended with it.
         stopReason ?? (refusing && outcome.status !== "done" ? "shutdown" : undefined),
         turnLog.trouble,
@@ -233,9 +234,10 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       // The session is free before the last event tells so: whoever reads it may send the next message at once.
       running.delete(uuid);
       pool.release(place);
-      if (request.kind !== "compact") keep(turn);
       deps.step("before-done");
       turnLog.append(lastEvent(result, uuid));
+      // What is kept is the log, not all that this turn worked with.
+      if (request.kind !== "compact") keep({ ...turn, stop: () => Promise.resolve() });
       return result;
     };
 
