@@ -29,6 +29,8 @@ function begin(res: ServerResponse, requestId: string, status: number, headers: 
   res.statusCode = status;
 }
 
+const LONG_TEXT_BYTES = 64 * 1024;
+
 function sendJson(res: ServerResponse, requestId: string, status: number, text: string): void {
   const length = Buffer.byteLength(text);
   // One array instead of a setHeader for each: the path of most replies.
@@ -41,7 +43,8 @@ function sendJson(res: ServerResponse, requestId: string, status: number, text: 
     length as unknown as string,
     ...BASE,
   ]);
-  res.end(text);
+  // Of a long text the socket would hold room for three bytes per character.
+  res.end(length > LONG_TEXT_BYTES ? Buffer.from(text) : text);
 }
 
 /** Writes a handler's reply. Resolves once it is handed over; a stream, once it has ended or its reader has gone. */
