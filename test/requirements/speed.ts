@@ -2,4 +2,6 @@
 export const speed = {
   "SPEED-1":
     "declaring and routing every route builds no schema; a request builds those of its own route alone",
+  "SPEED-2": "resident memory after ten answers of 8 MB in a row is at most 160 MB",
+  "SPEED-3": "the settings that the gateway begins its own process with are not handed to agents",
 };

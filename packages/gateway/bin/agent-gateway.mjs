@@ -1,52 +1,32 @@
 #!/usr/bin/env node
-// Starts the built gateway with a Node.js that can run it. Must parse on any Node.js that can load ES modules.
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import * as module from "node:module";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+// The program. Must parse on any Node.js that can load ES modules, and imports nothing before it knows with what it runs.
 
-const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+/**
+ * A server's memory is set when its process begins, so `start` begins it once more in place (the same process id).
+ * glibc: few arenas, and long blocks mapped one by one, so that they go back to the system when they are freed; by
+ * itself it raises that limit with the first long block, up to 32 MB. V8: a young generation of 3 x 4 MB at most for
+ * each thread, and a way to collect when the gateway is idle.
+ */
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_MMAP_THRESHOLD_: "131072",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+};
+const ENGINE = ["--max-semi-space-size=4", "--expose-gc"];
+/** Names the variables that were added, so that agents do not inherit them. */
+const MARK = "AGENT_GATEWAY_ALLOCATOR";
 
-function pinnedNode() {
-  const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+const { env } = process;
+if (env[MARK] !== undefined) {
+  for (const name of env[MARK].split(" ")) delete env[name];
+  delete env[MARK];
+} else if (process.argv[2] === "start" && typeof process.execve === "function") {
+  const added = Object.fromEntries(Object.entries(ALLOCATOR).filter(([name]) => env[name] === undefined));
+  const words = [process.execPath, ...process.execArgv, ...ENGINE, ...process.argv.slice(1)];
   try {
-    const manifest = module.createRequire(import.meta.url).resolve(`${name}/package.json`);
-    return join(dirname(manifest), "bin", process.platform === "win32" ? "node.exe" : "node");
+    process.execve(process.execPath, words, { ...env, ...added, [MARK]: Object.keys(added).join(" ") });
   } catch {
-    return undefined;
+    // Where it is not allowed, the gateway runs with a little more memory.
   }
 }
-
-/** A fresh checkout has sources but nothing built yet. */
-async function buildCheckout() {
-  const script = fileURLToPath(new URL("../../../scripts/build.mjs", import.meta.url));
-  const built =
-    existsSync(script) &&
-    (await new Promise((resolve) => {
-      // What a command prints on stdout is its result, so the build's words go to stderr.
-      spawn(process.execPath, [script], { stdio: ["ignore", 2, 2] }).once("exit", (code) =>
-        resolve(code === 0),
-      );
-    }));
-  if (built) return;
-  console.error("The gateway is not built: run `npm run build` in the checkout.");
-  process.exit(1);
-}
-
-if (Number(process.versions.node.split(".")[0]) < 24) {
-  const node = pinnedNode();
-  if (!node) {
-    console.error(`agent-gateway needs Node.js 24 or newer; this is ${process.version}.`);
-    process.exit(1);
-  }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  child.once("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
-} else {
-  if (!existsSync(main)) await buildCheckout();
-  const home = process.env.GATEWAY_HOME || join(homedir(), ".agent-gateway");
-  if (existsSync(home)) module.enableCompileCache(join(home, "cache"));
-  await import(pathToFileURL(main).href);
-}
+await import("./run.mjs");

@@ -13,6 +13,7 @@ import {
 import { sleep, systemClock } from "./lib/clock.ts";
 import { endNow } from "./lib/end-now.ts";
 import { HomeInUseError, type HomeLock, lockHome } from "./lib/home-lock.ts";
+import { collectWhenIdle } from "./lib/idle-collect.ts";
 import { createLogger } from "./lib/log.ts";
 import { runPhases } from "./lib/phases.ts";
 import { startWatchdog, type Watchdog } from "./lib/watchdog.ts";
@@ -102,6 +103,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     const logFile = join(paths.logs, "gateway.log");
     watchdog = startWatchdog({ ...store.current.gateway.watchdog, logFile, log });
     store.onChange((next) => watchdog?.configure(next.gateway.watchdog.exitSeconds));
+    collectWhenIdle();
   } catch (error) {
     const refused = [ConfigFileError, UsageError, HomeInUseError].some((kind) => error instanceof kind);
     const { code, message, address, port } = error as NodeJS.ErrnoException & {

@@ -23,7 +23,7 @@ export function openConnection(file: string, mode: "read" | "write"): Connection
   const raw = new DatabaseSync(file, { readOnly: mode === "read" });
   raw.exec("PRAGMA busy_timeout = 5000");
   if (mode === "write") raw.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-  raw.exec("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY");
+  raw.exec("PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY");
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string) => {
     const known = statements.get(sql);

@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { collectWhenIdle } from "../lib/idle-collect.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 
@@ -187,6 +188,7 @@ export function serveConnection(options: {
     }, IDLE_DELAY_MS);
   };
 
+  collectWhenIdle();
   port.on("message", onMessage);
   schedule();
 }

@@ -3,7 +3,7 @@ import type { Turn } from "./turn-types.ts";
 
 /** Finished turns of all sessions together may hold this much; beyond it the oldest go before their time. */
 const MAX_TURNS = 2_000;
-const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 const COMPACT_AT = 32;
 
 interface Kept {
