@@ -110,5 +110,6 @@ async function allChannels() {
 
 const parts = { longAnswers, coreAlone, allChannels };
 const wanted = process.argv.slice(2);
-for (const [name, run] of Object.entries(parts)) if (wanted.length === 0 || wanted.includes(name)) await run();
+for (const [name, run] of Object.entries(parts))
+  if (wanted.length === 0 || wanted.includes(name)) await run();
 process.exit(0);
