@@ -191,3 +191,27 @@ describe("a tool that is used without permission [LIM-4]", () => {
     expect((await runTurn(await session(true), "TOOL Bash")).outcome.status).toBe("done");
   });
 });
+
+describe("an agent that wants to be signed in", () => {
+  const refusal = async (fake: object) =>
+    (await startAs("x", { allowTools: true, fake: { auth: true, ...fake } })).open().then(
+      () => "it started",
+      (error: Error) => error.message,
+    );
+  const browser = { id: "oauth", name: "Log in", description: "Run `x login` in a terminal" };
+
+  test("is signed in by its key where it offers that", async () => {
+    const authMethods = [browser, { id: "api-key", name: "API key" }];
+    expect(await refusal({ authMethods })).toBe("it started");
+  });
+
+  test("is told with its own words for what to do, and with those of its stderr", async () => {
+    const sentence =
+      "The agent is not signed in. As the user that runs the gateway: Run `x login` in a terminal";
+    expect(await refusal({ authMethods: [browser] })).toBe(`${sentence}.`);
+    const stderr = "starting\n\u001b[31mYou are not logged in: see /home/me/.x/help.txt\u001b[0m\nbye";
+    expect(await refusal({ authMethods: [browser], stderr })).toBe(
+      `${sentence}: You are not logged in: see [path]`,
+    );
+  });
+});
