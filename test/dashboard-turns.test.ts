@@ -1,7 +1,10 @@
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser, type Visit, visit } from "./fixtures/browser.ts";
-import { type Gateway, startGateway, until } from "./harness.ts";
+import { type Gateway, root, startGateway, until } from "./harness.ts";
+
+const fakeAcpAgent = join(root, "test/fixtures/fake-acp-agent.mjs");
 
 describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/chromium is missing)", () => {
   let gateway: Gateway;
@@ -128,11 +131,7 @@ describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/ch
       }, 20);
       Object.assign(globalThis, { state });
     });
-    for (const text of [
-      "BIG 8000000",
-      `SAY # ${"a ".repeat(2000)}${" #".repeat(2000)}x`,
-      `SAY ${"*a _b ~~c [".repeat(800)}`,
-    ]) {
+    for (const text of ["BIG 8000000", `SAY # a${" ".repeat(4000)}#x`, `SAY ${"*a _b ~~c [".repeat(800)}`]) {
       const before = await answers().count();
       await send(text);
       await answers().nth(before).waitFor();
@@ -174,5 +173,26 @@ describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/ch
     const trouble = page.getByRole("region", { name: "Problems of assistant" });
     await trouble.getByText(problem).waitFor();
     await trouble.getByText("Please run /login", { exact: false }).waitFor();
+  });
+
+  it("offers the models that the session's agent has, instead of the gateway's [PAGE-8]", async () => {
+    await using own = await startGateway({
+      gateway: { models: [{ id: "catalogue-1", name: "C", alias: "c", contextWindow: 1000, multiplier: 1 }] },
+      agent: {
+        runtime: { type: "acp", command: [process.execPath, fakeAcpAgent] },
+        env: { FAKE_ACP: JSON.stringify({ models: "option" }) },
+      },
+    });
+    await using other = await visit(browser, own, { hash: "#/chat/assistant/models" });
+    const picker = other.page.getByLabel("Model of this session");
+    await other.page.getByRole("textbox", { name: /^Message to/ }).fill("SAY hello");
+    expect(await picker.count(), "before the session, nothing is known").toBe(0);
+    await other.page.getByRole("button", { name: "Send", exact: true }).click();
+    await picker.waitFor();
+    const values = () =>
+      picker.locator("option").evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+    await until(async () => (await values()).join() === "small,large", "the agent's own models");
+    await picker.selectOption("large");
+    await other.page.getByText("This session now uses large.").waitFor();
   });
 });

@@ -14,4 +14,5 @@ export const page = {
   "PAGE-6": "what keeps an agent from starting, and a disk that is nearly full, are told where they matter",
   "PAGE-7":
     "replies that may not have arrived are listed, and one is sent again only after the owner was warned",
+  "PAGE-8": "the model picker offers what the session's agent can run",
 };

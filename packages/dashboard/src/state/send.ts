@@ -16,8 +16,8 @@ import type { Place } from "./place.ts";
 import { go } from "./route.ts";
 import { createSession, loadSessions } from "./sessions.ts";
 
-/** A model chosen before the conversation has a session to choose it for. */
-export const chosenModel = signal<string | undefined>(undefined);
+/** A model chosen before the conversation has a session to choose it for; each agent has models of its own. */
+export const chosenModel = signal<{ agentId: string; id: string } | undefined>(undefined);
 
 /**
  * Sends a message, or runs a slash command, at a place and resolves when its turn is over.
@@ -54,7 +54,7 @@ async function beginSession(at: Place, prompt: string): Promise<string> {
   go({ view: "chat", ...next });
   const wanted = chosenModel.value;
   chosenModel.value = undefined;
-  if (wanted) await setModel(next, wanted);
+  if (wanted?.agentId === at.agentId) await setModel(next, wanted.id);
   return sessionId;
 }
 

@@ -155,7 +155,7 @@ function reasonOf(error: unknown): string {
   if (error.code === "PAYLOAD_TOO_LARGE") return TOO_LARGE;
   if (error.code === "INVALID_REQUEST") return "it is empty";
   if (error.code === "UNSUPPORTED_MEDIA_TYPE") return "its content is no image";
-  const sentence = error.message.replace(/\.+$/, "");
+  const sentence = error.message.replace(/(?<!\.)\.+$/, "");
   return /^[A-Z][a-z]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence;
 }
 

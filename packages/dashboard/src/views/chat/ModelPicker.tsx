@@ -7,7 +7,8 @@ import { chosenModel, setModel } from "../../state/send.ts";
 /** Chooses the model of the session on view; before its first message, of the session to come. */
 export function ModelPicker({ here }: { here: Place }) {
   const agent = agents.value?.find(({ id }) => id === here.agentId);
-  const current = (here.sessionId ? model.value : chosenModel.value) ?? agent?.model ?? "";
+  const chosen = chosenModel.value?.agentId === here.agentId ? chosenModel.value.id : undefined;
+  const current = (here.sessionId ? model.value : chosen) ?? agent?.model ?? "";
   // An agent with models of its own tells them once it has a session.
   const own = agent?.runtime_status.type === "acp" ? [] : models.value;
   const offered = (here.sessionId ? sessionModels.value : undefined) ?? own;
@@ -18,7 +19,7 @@ export function ModelPicker({ here }: { here: Place }) {
     const { sessionId } = here;
     const id = select.value;
     if (!sessionId) {
-      chosenModel.value = id;
+      chosenModel.value = { agentId: here.agentId, id };
       return;
     }
     const changed = await attempt(() => setModel({ ...here, sessionId }, id));

@@ -12,7 +12,7 @@ const API_ROOT = "https://api.telegram.org";
 
 /** The bot API's address without a slash at its end. */
 export const apiRoot = ({ apiBaseUrl }: { apiBaseUrl?: string | undefined }): string =>
-  (apiBaseUrl ?? API_ROOT).replace(/\/+$/, "");
+  (apiBaseUrl ?? API_ROOT).replace(/(?<!\/)\/+$/, "");
 
 const REFUSED = "Telegram does not know this bot token; copy it again from @BotFather.";
 

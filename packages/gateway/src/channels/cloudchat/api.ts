@@ -14,7 +14,7 @@ export type Settings = NonNullable<AgentConfig["cloudchat"]>;
 
 /** Calls of the Graph API, with the number's token. */
 export function createApi(settings: Settings, clock: Clock) {
-  const base = (settings.apiBaseUrl ?? GRAPH).replace(/\/+$/, "");
+  const base = (settings.apiBaseUrl ?? GRAPH).replace(/(?<!\/)\/+$/, "");
   const root = /\/v\d+\.\d+$/.test(base) ? base : `${base}/${VERSION}`;
   const headers = { authorization: `Bearer ${settings.accessToken ?? ""}` };
   const number = encodeURIComponent(settings.phoneNumberId ?? "");

@@ -5,7 +5,7 @@ export const API_VERSION = "10";
 
 /** The REST API's address without its version and without a slash at its end. */
 export const apiBase = (apiBaseUrl: string | undefined): string =>
-  (apiBaseUrl ?? API).replace(/\/+$/, "").replace(/\/v\d+$/, "");
+  (apiBaseUrl ?? API).replace(/(?<!\/)\/+$/, "").replace(/\/v\d+$/, "");
 
 /** A socket's address as the client wants it: `ws:` or `wss:`, without parameters. Undefined when it is no such URL. */
 export function socketUrl(address: string | undefined): string | undefined {

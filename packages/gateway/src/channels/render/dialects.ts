@@ -70,7 +70,7 @@ const web = (href: string) => /^https?:/i.test(href);
 /** Telegram's HTML. Its limit counts the text without tags, an entity as what it stands for. */
 export const telegram: Dialect = {
   ...plain,
-  length: (rendered) => rendered.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&").length,
+  length: (rendered) => rendered.replace(/<[^<>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&").length,
   run(run) {
     if (run.type === "code") return `<code>${escapeText(run.text)}</code>`;
     let body = escapeText(run.text);

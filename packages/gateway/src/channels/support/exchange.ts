@@ -68,5 +68,5 @@ export function jsonOf({ text }: Pick<Answer, "text">): Record<string, unknown> 
 
 /** A path below a base URL that may have a path of its own, with or without a slash at its end. */
 export function below(base: string, path: string): string {
-  return `${base.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
+  return `${base.replace(/(?<!\/)\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }

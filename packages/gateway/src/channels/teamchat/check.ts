@@ -5,7 +5,7 @@ export type TokenCheck = { ok: true } | { refused: string } | { unreachable: tru
 
 /** The Web API's address without a slash at its end. */
 export const apiRoot = ({ apiBaseUrl }: { apiBaseUrl?: string | undefined }): string =>
-  (apiBaseUrl ?? "https://slack.com/api").replace(/\/+$/, "");
+  (apiBaseUrl ?? "https://slack.com/api").replace(/(?<!\/)\/+$/, "");
 
 /** Errors of `auth.test` that speak of the moment, not of the token. */
 const PASSING = new Set([
