@@ -1,7 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Frame, fakeAgent, type Gateway, KEYS, put, startGateway } from "./harness.ts";
+import { startTeamchatRig } from "./fixtures/teamchat-rig.ts";
+import { type Frame, fakeAgent, type Gateway, KEYS, put, startGateway, until } from "./harness.ts";
 
 type Message = Record<string, unknown> & { steps?: Array<Record<string, unknown>> };
 
@@ -73,6 +74,20 @@ describe("a failed turn", () => {
     expect(body.response).toContain("fine");
     expect(body.response).not.toContain("Half an ans");
     expect(body.response).not.toContain("ended unexpectedly");
+  });
+
+  it("is one reply of one sentence in a channel, and one record [FAIL-1]", async () => {
+    await using rig = await startTeamchatRig();
+    await rig.say("ERR It broke.");
+    await rig.say("SAY after");
+    await until(() => rig.slack.posted.length >= 2, "both replies");
+    expect(rig.slack.texts()).toEqual(["It broke.", "after"]);
+    expect(await rig.history("teamchat-D0001")).toEqual([
+      ["user", "ERR It broke."],
+      ["assistant", ""],
+      ["user", "SAY after"],
+      ["assistant", "after"],
+    ]);
   });
 
   it("counts for nothing in a compaction [FAIL-3]", async () => {

@@ -40,7 +40,7 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
     await rm(dir, { recursive: true, force: true });
   });
 
-  async function start(over: Partial<OpenOptions> = {}, args: string[] = []) {
+  async function start(over: Partial<OpenOptions> = {}, args: string[] = [], maxRetries = 0) {
     const runtime = createAgentCliRuntime({
       command: ["program" in installed ? installed.program : "claude"],
       args,
@@ -49,8 +49,8 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
         HOME: dir,
         ANTHROPIC_BASE_URL: model.url,
         ANTHROPIC_API_KEY: "sk-fake",
-        CLAUDE_CODE_MAX_RETRIES: "0",
       },
+      maxRetries,
       configDir: join(dir, "state"),
     });
     const session = await runtime.open(
@@ -98,11 +98,19 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
     expect(text).toBe(outcome.text);
     expect(events).toContainEqual({ type: "thinking", text: "Let me think about it." });
     expect(events.filter(({ type }) => type === "tool_use")).toEqual([
-      expect.objectContaining({ type: "tool_use", name: "Bash", id: expect.any(String) }),
+      {
+        type: "tool_use",
+        name: "Bash",
+        id: expect.any(String),
+        input: '{"command":"echo made-it > made.txt; echo done-it"}',
+      },
     ]);
-    expect(events).toContainEqual(
-      expect.objectContaining({ type: "tool_result", id: expect.any(String), isError: false }),
-    );
+    expect(events).toContainEqual({
+      type: "tool_result",
+      id: expect.any(String),
+      isError: false,
+      result: "done-it",
+    });
     expect(await readFile(join(dir, "made.txt"), "utf8")).toBe("made-it\n");
   });
 
@@ -172,6 +180,19 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
       error: expect.stringContaining("fake error 400"),
     });
     expect(isRunning(session.pid!)).toBe(true);
+  });
+
+  test("tells each attempt while the model is down, and gives up within 15 s [RETRY-1, RETRY-3]", async () => {
+    const session = await start({}, [], 3);
+    const began = Date.now();
+    const { outcome, events } = await runTurn(session, "ERR 500");
+    expect(Date.now() - began).toBeLessThan(15_000);
+    const attempts = events.flatMap((event) => (event.type === "retry" ? [event] : []));
+    expect(attempts).toMatchObject([1, 2, 3].map((attempt) => ({ attempt, of: 3, status: 500 })));
+    expect(outcome).toMatchObject({
+      status: "failed",
+      error: "The model provider failed (500); try again in a moment.",
+    });
   });
 
   test("switches the model, and reports the context in use", async () => {

@@ -197,6 +197,7 @@ export function createTurnReader(
       else if (update.sessionUpdate === "agent_thought_chunk") thought(update);
       else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update")
         tool(update);
+      else if (update.sessionUpdate === "plan") emit({ type: "activity" });
     },
   };
 }

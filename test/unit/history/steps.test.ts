@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSessionStore } from "../../../packages/gateway/src/sessions/store.ts";
+import { newId, openStore, type Store, sessionRow } from "./store.ts";
+
+const AGENT = "a";
+const CHAT = "api-one";
+const thinking = (chars: number) => [{ type: "thinking" as const, text: "x".repeat(chars) }];
+
+describe("steps in the store", () => {
+  let store: Store;
+  let session: string;
+  const page = (query: object) =>
+    store.history.page({ agentId: AGENT, chatId: CHAT, limit: 50, order: "asc", include: "steps", ...query });
+  const stored = () => store.db.all<{ n: number }>("SELECT count(*) AS n FROM message_steps")[0]!.n;
+
+  beforeAll(async () => {
+    store = openStore();
+    session = newId();
+    const sessions = createSessionStore(store.db);
+    await store.db.write(...sessions.createSession(AGENT, CHAT, session, "A name", 1));
+    for (let ts = 1; ts <= 12; ts++) {
+      const steps = thinking(ts <= 10 ? 1_000_000 : 10);
+      const message = { role: "assistant" as const, content: `m${ts}`, ts, extra: {}, steps };
+      await store.db.write(...sessions.addMessage(session, message));
+    }
+  });
+  afterAll(() => store.close());
+
+  it("fill a page only as far as it can carry them; its cursor leads on through all messages [STEP-1]", async () => {
+    const seen: string[] = [];
+    let pages = 0;
+    for (let after: object | undefined = {}; after; pages++) {
+      const { messages, hasMore, nextCursor, nextCursorId } = await page(after);
+      expect(JSON.stringify(messages).length).toBeLessThan(4_500_000);
+      seen.push(...messages.map(({ content }) => content));
+      after = hasMore ? { after: nextCursor, after_id: nextCursorId } : undefined;
+    }
+    expect(pages).toBe(3);
+    expect(seen).toEqual(Array.from({ length: 12 }, (_, index) => `m${index + 1}`));
+  });
+
+  it("go with their messages: by age, and when a session is cleared [FAIL-4]", async () => {
+    expect(stored()).toBe(12);
+    await store.db.writerJob("removeOlder", { agentId: AGENT, before: 6 });
+    expect(stored()).toBe(7);
+    await store.db.write(...store.history.clearStatements(sessionRow(store.db, session)));
+    expect(stored()).toBe(0);
+  });
+});
