@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser, type Visit, visit } from "./fixtures/browser.ts";
-import { type Gateway, root, startGateway, until } from "./harness.ts";
+import { type Gateway, put, root, startGateway, until } from "./harness.ts";
 
 const fakeAcpAgent = join(root, "test/fixtures/fake-acp-agent.mjs");
 
@@ -96,20 +96,8 @@ describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/ch
   });
 
   it("offers a file that the agent shared for download, with its name and size [PAGE-5]", async () => {
-    await send("SAY here");
-    await answers().first().waitFor();
-    const url = "/api/v1/agents/assistant/media/shared/report.csv";
-    const attachments = [{ type: "file", url, name: "report.csv", mime: "text/csv", size: 2000 }];
-    await page.route("**/chats/*/messages?*", async (route) => {
-      const body = (await (await route.fetch()).json()) as { messages: { role: string }[] };
-      const messages = body.messages.map((message) => ({
-        ...message,
-        ...(message.role === "assistant" && { attachments }),
-      }));
-      await route.fulfill({ json: { ...body, messages } });
-    });
-    await page.route(`**${url}`, (route) => route.fulfill({ body: "a,b\n", contentType: "text/csv" }));
-    await page.reload();
+    await put(gateway.home, "agents/assistant/workspace/report.csv", "a,b\n".repeat(500));
+    await send(`SHARE ${join(gateway.home, "agents/assistant/workspace/report.csv")}`);
     const link = answers()
       .first()
       .getByRole("link", { name: /report\.csv/ });

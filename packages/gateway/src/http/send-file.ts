@@ -119,8 +119,12 @@ function readRange(handle: FileHandle, start: number, end: number): Readable {
   });
 }
 
+/** A file that the gateway named itself: such a name says nothing, and would win over the one that a link gives. */
+const OWN_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[a-z0-9]{1,8})?$/;
+
 /** RFC 6266, with the name in ASCII for old clients and whole for the others. */
 function disposition(kind: "inline" | "attachment", name: string): string {
+  if (OWN_NAME.test(name)) return kind;
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(name.toWellFormed()).replace(
     /['()*]/g,
