@@ -79,6 +79,9 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     expect((await gateway.send("/model claude-sonnet-5", { session_id })).status).toBe(400);
     await gateway.send("SAY y", { session_id });
     expect(await shown()).toMatchObject({ model: "large" });
+    expect(JSON.stringify((await gateway.json("GET", "/status")).body)).toMatch(
+      new RegExp(`"${session_id}"[^}]*"model":"large"`),
+    );
     const { body } = await gateway.json("GET", "/api/v1/agents/sessions");
     expect(JSON.stringify(body)).toMatch(new RegExp(`"${session_id}"[^}]*"model":"large"`));
   });

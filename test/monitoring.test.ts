@@ -33,6 +33,9 @@ describe("monitoring", () => {
     expect(agents[0]).toEqual({
       id: "assistant",
       isRunning: true,
+      runtime: "agent-cli",
+      problem: null,
+      lastError: null,
       sessions: [
         {
           chatId: "api-me",
@@ -40,6 +43,7 @@ describe("monitoring", () => {
           source: "api",
           busy: false,
           pid: expect.any(Number),
+          model: "fake-model",
           spawnedAt: expect.any(Number),
           lastActivity: expect.any(Number),
         },

@@ -22,7 +22,7 @@ const place = (extra: Partial<LivePlace>): LivePlace => ({
   busy: false,
   lastActivity: 5,
   spawnedAt: 4,
-  runtime: { pid: 77 },
+  runtime: { pid: 77, model: "m" },
   ...extra,
 });
 let now = 1000;
@@ -79,6 +79,7 @@ describe("/status", () => {
               source: "botchat",
               busy: true,
               pid: 77,
+              model: "m",
               spawnedAt: 4,
               lastActivity: 5,
             },
@@ -88,6 +89,7 @@ describe("/status", () => {
               source: "api",
               busy: false,
               pid: null,
+              model: null,
               spawnedAt: null,
               lastActivity: 5,
             },

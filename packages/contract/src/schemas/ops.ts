@@ -30,6 +30,7 @@ export const liveSession = lazy(() =>
     source: z.string(),
     busy: z.boolean(),
     pid: z.number().nullable(),
+    model: z.string().nullable().describe("Model that answers, where the program says so."),
     spawnedAt: z.number().nullable(),
     lastActivity: z.number(),
   }),

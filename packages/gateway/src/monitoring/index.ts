@@ -18,7 +18,7 @@ export interface LivePlace {
   readonly busy: boolean;
   readonly lastActivity: number;
   readonly spawnedAt: number | null;
-  readonly runtime: { readonly pid: number | null } | undefined;
+  readonly runtime: { readonly pid: number | null; readonly model?: string | undefined } | undefined;
 }
 
 export interface MonitoringDeps {
@@ -195,5 +195,14 @@ export type Monitoring = ReturnType<typeof createMonitoring>;
 
 function describe({ chatId, sessionId, busy, runtime, spawnedAt, lastActivity }: LivePlace) {
   const source = chatId.split("-", 1)[0]!;
-  return { chatId, sessionId, source, busy, pid: runtime?.pid ?? null, spawnedAt, lastActivity };
+  return {
+    chatId,
+    sessionId,
+    source,
+    busy,
+    pid: runtime?.pid ?? null,
+    model: runtime?.model ?? null,
+    spawnedAt,
+    lastActivity,
+  };
 }

@@ -105,6 +105,8 @@ export interface RuntimeSession {
   readonly pid: number | null;
   /** Names the agent program's own session, for `resume` later; null while there is none. */
   readonly resumeToken: string | null;
+  /** Real model of the latest answer, else the one that the program has chosen; undefined where it is not known. */
+  readonly model?: string | undefined;
   /** True when the process holds the conversation because it resumed or was given the history. */
   readonly primed: boolean;
   /**

@@ -126,6 +126,9 @@ export async function openAcpSession(
 
   return {
     pid: link.process.pid,
+    get model() {
+      return modelOf(facts);
+    },
     resumeToken: traits.loadSession || traits.resumeSession ? sessionId : null,
     primed: resumed || options.history.length > 0,
     closed: gone,

@@ -51,6 +51,7 @@ export async function openAgentCliSession(
   let onReplayResult: ((taken: boolean) => void) | undefined;
   let current: Run | undefined;
   let model = options.model;
+  let answeredBy: string | undefined;
   let sessionId: string | null = null;
   // An imported session keeps its id; the program takes UUIDs alone.
   const ownId = UUID.test(options.sessionId) ? options.sessionId : randomUUID();
@@ -192,6 +193,9 @@ export async function openAgentCliSession(
     get pid() {
       return link.process.pid;
     },
+    get model() {
+      return answeredBy ?? model;
+    },
     get resumeToken() {
       if (!isClaudeCode()) return null;
       return sessionId ?? (link.conversation.type === "resume" ? link.conversation.id : null);
@@ -203,6 +207,7 @@ export async function openAgentCliSession(
     async turn(input, emit) {
       const { outcome } = await follow(() => userLine(input, unreplayed), emit);
       lastPercent = outcome.contextPercent ?? lastPercent;
+      answeredBy = outcome.model ?? answeredBy;
       return outcome;
     },
     async interrupt() {
@@ -212,6 +217,7 @@ export async function openAgentCliSession(
       const answer = await link.control.request({ subtype: "set_model", model: wanted });
       if (answer.type !== "ok") return false;
       model = wanted;
+      answeredBy = undefined;
       return true;
     },
     async contextPercent() {
