@@ -241,14 +241,20 @@ export interface WebhookChannel {
 
 /**
  * What the policies of the moment say of a message: `ignore` is dropped unseen (policy `disabled`, no mention where one
- * is needed, no pairing), `knock` is a denied sender or group that is recorded and may get a pairing code.
+ * is needed, no pairing), `knock` is a denied sender or group that is recorded and may get a pairing code, `later` means
+ * that the rules cannot be read now: the message waits until they can.
  */
-export type Decision = "allow" | "ignore" | "knock";
+export type Decision = "allow" | "ignore" | "knock" | "later";
 
 /** What intake needs of the access rules. */
 export interface AccessPort {
   decide(place: ChannelPlace, agent: AgentConfig, message: InboundMessage): Promise<Decision>;
-  /** Records a denied message; resolves to the text to answer with (the pairing code), undefined for silence. */
+  /** Whether the rules of a place can be read. */
+  readable(place: ChannelPlace, agent: AgentConfig): Promise<boolean>;
+  /**
+   * Records a denied message; resolves to the text to answer with (the pairing code), undefined for silence. Rejects with
+   * `CONFLICT` while the rules cannot be read.
+   */
   knock(place: ChannelPlace, agent: AgentConfig, message: InboundMessage): Promise<string | undefined>;
   /** What is to be done for an allowed message besides its turn: capture under the policy `open`. */
   admit(place: ChannelPlace, agent: AgentConfig, message: InboundMessage): Promise<void>;

@@ -20,7 +20,11 @@ export const settled = async () => {
 };
 
 /** A delivery whose adapter answers as it is told; without an answer left, `sent`. */
-export function startDelivery({ db = memoryDatabase(), clock = manualClock() } = {}) {
+export function startDelivery({
+  db = memoryDatabase(),
+  clock = manualClock(),
+  between = async (): Promise<void> => {},
+} = {}) {
   const sent: Outgoing[] = [];
   const answers: Array<SendOutcome | (() => Promise<SendOutcome>)> = [];
   const outcomes: string[] = [];
@@ -28,6 +32,7 @@ export function startDelivery({ db = memoryDatabase(), clock = manualClock() } =
   let connected = true;
   const adapter: ChannelAdapter = {
     async send(outgoing) {
+      await between();
       sent.push(outgoing);
       const answer = answers.shift() ?? SENT;
       return typeof answer === "function" ? answer() : answer;
@@ -47,6 +52,7 @@ export function startDelivery({ db = memoryDatabase(), clock = manualClock() } =
     db,
     clock,
     delivery,
+    adapter,
     sent,
     answers,
     outcomes,

@@ -20,6 +20,8 @@ import type { FileChannel } from "./policy.ts";
 export interface AccessFile {
   /** What it says now: the defaults while there is none, undefined while it is broken. */
   read(): Promise<AccessState | undefined>;
+  /** The same for judging a message: also undefined while somebody may be replacing it, and it is gone for a moment. */
+  readToJudge(): Promise<AccessState | undefined>;
   /**
    * Changes it, one change after another; written only when `edit` changed something.
    * @throws {GatewayError} `CONFLICT` while it is broken; it stays as it is then.
@@ -31,6 +33,8 @@ export interface AccessFile {
 const MAX_BYTES = 16 * 1024 * 1024;
 /** A file that changed less than this before it was read may change again and look the same. */
 const UNSETTLED_MS = 100;
+/** Editors that move the old file away before they write the new one take no longer. */
+const REPLACED_MS = 2_000;
 const STYLE = '{\n  "style": true\n}\n';
 
 interface Seen {
@@ -59,6 +63,8 @@ export function createAccessFile(
   const locked = createMutex();
   let seen: Seen | undefined;
   let swept = false;
+  let existed = false;
+  let goneSince: number | undefined;
 
   async function load(): Promise<Seen> {
     const now = clock.now();
@@ -87,21 +93,32 @@ export function createAccessFile(
   async function look(): Promise<Seen> {
     const next = await load();
     if (!next.state && (seen === undefined || seen.state)) {
-      log.error({ channel }, "the access file is broken: nobody is let in until it is mended");
+      log.error({ channel }, "the access file is broken: no one is admitted until it is fixed");
     } else if (next.state && seen && !seen.state) {
       log.info({ channel }, "the access file can be read again");
     }
     seen = next;
+    const missing = next.signature === "missing";
+    if (!missing) existed = true;
+    goneSince = missing && existed ? (goneSince ?? clock.now()) : undefined;
+    if (goneSince !== undefined && Math.abs(clock.now() - goneSince) > REPLACED_MS) {
+      existed = false;
+      goneSince = undefined;
+    }
     return next;
   }
 
   return {
     read: async () => (await look()).state,
+    async readToJudge() {
+      const { state } = await look();
+      return goneSince === undefined ? state : undefined;
+    },
     change: (edit) =>
       locked(async () => {
         const { state, text } = await look();
         if (!state) {
-          throw new GatewayError("CONFLICT", "The channel's access file is broken; mend it by hand first.");
+          throw new GatewayError("CONFLICT", "The channel's access file is broken; fix it by hand first.");
         }
         const raw = (text !== undefined && parse(text)) || freshRaw(channel, first());
         const before = stringifyLike(raw, text ?? STYLE);

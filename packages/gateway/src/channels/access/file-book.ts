@@ -72,6 +72,10 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
   const read = async (agent: AgentConfig, channel: FileChannel) => fileOf(agent, channel).read();
 
   return {
+    /** For judging a message; undefined while the file cannot be read. */
+    policyToJudge: async (agent: AgentConfig, channel: FileChannel): Promise<Policy | undefined> =>
+      (await fileOf(agent, channel).readToJudge())?.policy,
+
     /** Undefined while the file is broken. */
     policy: async (agent: AgentConfig, channel: FileChannel): Promise<Policy | undefined> =>
       (await read(agent, channel))?.policy,

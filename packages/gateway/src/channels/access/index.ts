@@ -41,6 +41,7 @@ export type Access = ReturnType<typeof createAccess>;
 const isSenderPlace = (place: ChannelPlace): place is SenderPlace => !isFileChannel(place.channel);
 const unknownCode = () => new GatewayError("NOT_FOUND", "Nothing waits under this code, or it has expired.");
 
+const UNREADABLE = "The access file cannot be read.";
 /** Nobody gets in: what counts while an access file is broken. */
 const CLOSED: Policy = {
   dmPolicy: "disabled",
@@ -90,16 +91,32 @@ export function createAccess({ config, clock, log }: AccessDeps) {
     }
   };
 
-  const port: AccessPort = {
-    decide: async (place, agent, message) => judge(place.channel, await policy(place, agent), message),
+  /** The rules that a message is judged by; undefined while they cannot be read. */
+  const policyToJudge = async (place: ChannelPlace, agent: AgentConfig): Promise<Policy | undefined> =>
+    isSenderPlace(place)
+      ? policy(place, agent)
+      : files.policyToJudge(fresh(agent), place.channel as FileChannel);
 
-    knock: (place, agent, message) =>
-      attempt(place, "a denied sender could not be recorded", async () => {
+  const port: AccessPort = {
+    async decide(place, agent, message) {
+      const rules = await policyToJudge(place, agent);
+      return rules ? judge(place.channel, rules, message) : "later";
+    },
+
+    readable: async (place, agent) => (await policyToJudge(place, agent)) !== undefined,
+
+    async knock(place, agent, message) {
+      if (!(await port.readable(place, agent))) throw new GatewayError("CONFLICT", UNREADABLE);
+      const told = await attempt(place, "a denied sender could not be recorded", async () => {
         const knock = await (isSenderPlace(place)
           ? senders.knock(place, fresh(agent), message)
           : files.knock(fresh(agent), place.channel as FileChannel, message));
         return knock && pairingReply(agent.id, place.channel, knock, clock.now());
-      }),
+      });
+      if (told === undefined && !(await port.readable(place, agent)))
+        throw new GatewayError("CONFLICT", UNREADABLE);
+      return told;
+    },
 
     async admit({ agentId, channel, account }, agent, message: InboundMessage) {
       if (!isFileChannel(channel)) return;
@@ -138,11 +155,14 @@ export function createAccess({ config, clock, log }: AccessDeps) {
       return rule === "open" || (rule === "allowlist" && listed);
     },
 
-    /** Why nobody is let in, as a sentence for the owner; undefined when the policies can be read. */
+    /** Why no one is admitted, as a sentence for the owner; undefined when the policies can be read. */
     async problem({ channel }: ChannelPlace, agent: AgentConfig): Promise<string | undefined> {
       if (!isFileChannel(channel) || (await files.policy(agent, channel))) return undefined;
       const file = join(`.${channel}-state`, "access.json");
-      return `The access file ${file} in the workspace is broken, so nobody is let in until it is mended.`;
+      return (
+        `The access file ${file} in the workspace cannot be read, so no one is admitted until it is fixed. ` +
+        "Messages wait until then, for a day at most."
+      );
     },
 
     /** What waits for approval. */

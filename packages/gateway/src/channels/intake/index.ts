@@ -1,7 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../../config/index.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
-import { isEnabled, placeOf, storedChatId } from "../place.ts";
+import { isEnabled, placeKey, placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
 import { type CommandText, describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
@@ -19,6 +19,11 @@ const BUSY_FIRST_MS = 100;
 const BUSY_MAX_MS = 5_000;
 /** A message that fails for a reason of its own is given up after so many tries; a full disk is no such reason. */
 const MAX_TRIES = 8;
+/** How often it is looked whether the rules can be read again, and how long a message waits for that. */
+const RULES_MS = 1_000;
+const RULES_DAY_MS = 24 * 3_600_000;
+/** Messages of a place that wait for rules; more are left to the provider. */
+const MAX_UNJUDGED = 1_000;
 /** Messages that one turn may join. */
 const MAX_JOINED = 50;
 
@@ -107,30 +112,42 @@ export function createIntake(deps: IntakeDeps) {
 
   /**
    * One message, or several that are joined, to its end. Throws when it cannot be handled now.
-   * @returns false when what held at its beginning does not hold any more: it has to begin anew
+   * @returns `later` while the rules cannot be read, `again` when what held at the beginning does not hold any more
    */
-  const handle = async (agent: AgentConfig, taken: readonly Taken[], kept: Kept): Promise<boolean> => {
+  const handle = async (
+    agent: AgentConfig,
+    taken: readonly Taken[],
+    kept: Kept,
+  ): Promise<"done" | "again" | "later"> => {
     const { row, message } = taken.at(-1)!;
     const place = placeOf(row);
     const rows = taken.map((one) => one.row);
     const decision = await access.decide(place, agent, message);
+    if (decision === "later") {
+      if (clock.now() - row.received_at < RULES_DAY_MS) return "later";
+      await finish(rows, message, undefined, {
+        state: "denied",
+        note: "The rules could not be read for a day.",
+      });
+      return "done";
+    }
     if (decision !== "allow") deps.onDenied(place);
     if (decision === "ignore") {
       await finish(rows, message, undefined, { state: "denied", note: "ignored" });
-      return true;
+      return "done";
     }
     kept.message ??= isCommand(message.text) ? message : await withName(deps, place, message);
     if (decision === "knock") {
       const text = await access.knock(place, agent, kept.message);
       await finish(rows, message, text === undefined ? undefined : { text }, { state: "denied" });
-      return true;
+      return "done";
     }
     await access.admit(place, agent, message);
     if (!kept.read) deps.adapter(place)?.markRead?.(targetOf(message, row.received_at));
     kept.read = true;
     if (isCommand(message.text)) {
       await runCommand(agent, taken.at(-1)!);
-      return true;
+      return "done";
     }
     const named = [...taken.slice(0, -1), { row, message: kept.message }];
     let over = false;
@@ -142,7 +159,24 @@ export function createIntake(deps: IntakeDeps) {
       over = true;
       await turns.run(now, named, kept);
     });
-    return over;
+    return over ? "done" : "again";
+  };
+
+  const waits = new Map<string, Promise<void>>();
+  /** All messages of a place wait together for its rules. */
+  const untilReadable = (agent: AgentConfig, place: ChannelPlace): Promise<void> => {
+    const key = placeKey(place);
+    const look = async () => {
+      for (let looks = 0; looks < 60 && !stopped.signal.aborted; looks++) {
+        await sleep(clock, RULES_MS, stopped.signal);
+        if (await access.readable(place, agent)) return;
+      }
+    };
+    const known = waits.get(key);
+    if (known) return known;
+    const wait = look().finally(() => waits.delete(key));
+    waits.set(key, wait);
+    return wait;
   };
 
   /** What can be handled now: the oldest message of the chat, with those that the channel joins to it. */
@@ -155,12 +189,23 @@ export function createIntake(deps: IntakeDeps) {
     if (joinMs === 0 || isCommand(first.message.text)) return [first];
     const other = taken.findIndex(
       ({ row, message }) =>
-        row.sender_id !== first.row.sender_id || row.account !== first.row.account || isCommand(message.text),
+        row.sender_id !== first.row.sender_id ||
+        row.account !== first.row.account ||
+        // What a crash put back runs again as the turn that it was, with the message that history has of it.
+        row.user_message !== first.row.user_message ||
+        isCommand(message.text),
     );
     const own = other === -1 ? taken : taken.slice(0, other);
     const wait = own.at(-1)!.row.received_at + joinMs - clock.now();
     // A longer wait than all is that of a clock that was set back.
-    if (other !== -1 || own.length === MAX_JOINED || wait <= 0 || wait > joinMs) return own;
+    if (
+      other !== -1 ||
+      first.row.user_message !== null ||
+      own.length === MAX_JOINED ||
+      wait <= 0 ||
+      wait > joinMs
+    )
+      return own;
     await sleep(clock, wait, stopped.signal);
     return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
   };
@@ -180,6 +225,11 @@ export function createIntake(deps: IntakeDeps) {
     await sleep(clock, Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** tries), stopped.signal);
     return false;
   };
+
+  const unreadable = async (error: unknown, agent: AgentConfig, row: InboxRow): Promise<boolean> =>
+    error instanceof GatewayError &&
+    error.code === "CONFLICT" &&
+    !(await access.readable(placeOf(row), agent));
 
   const pause = (count: number) =>
     sleep(clock, Math.min(BUSY_MAX_MS, BUSY_FIRST_MS * 2 ** Math.min(count, 10)), stopped.signal);
@@ -201,14 +251,20 @@ export function createIntake(deps: IntakeDeps) {
       const agent = deps.agent(row.agent_id);
       if (!agent || !open(row)) return;
       try {
-        if (await handle(agent, taken, kept)) return;
-        await pause(busy++);
+        const outcome = await handle(agent, taken, kept);
+        if (outcome === "done") return;
+        if (outcome === "later") await untilReadable(agent, placeOf(row));
+        else await pause(busy++);
       } catch (error) {
         if (stopped.signal.aborted) return;
         if (isBusy(error)) {
           // A pause comes first, whatever is told of places: a wait that is over at once must not become a loop.
           await pause(busy++);
           await turns.room(row);
+          continue;
+        }
+        if (await unreadable(error, agent, row)) {
+          await untilReadable(agent, placeOf(row));
           continue;
         }
         const refused = error instanceof GatewayError && error.status === 400;
@@ -264,8 +320,14 @@ export function createIntake(deps: IntakeDeps) {
       const agent = deps.agent(place.agentId);
       if (!agent) throw new GatewayError("AGENT_NOT_FOUND");
       const wanted: InboundMessage[] = [];
+      let unjudged = 0;
       for (const message of messages) {
-        if ((await access.decide(place, agent, message)) !== "ignore") wanted.push(message);
+        const decision = await access.decide(place, agent, message);
+        if (decision !== "ignore") wanted.push(message);
+        if (decision === "later") unjudged++;
+      }
+      if (unjudged > 0 && store.queued(place) + unjudged > MAX_UNJUDGED) {
+        throw new Error("Too many messages wait for the channel's access file, which cannot be read.");
       }
       if (messages.length > 0) deps.onInbound(place);
       if (wanted.length === 0) return;

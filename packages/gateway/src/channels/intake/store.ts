@@ -66,14 +66,24 @@ export function createInboxStore(db: Database) {
         [agentId, channel, account],
       )[0]!.n;
     },
-    /** The messages are with the agent from now on. Goes right behind the user message, which is the newest of all. */
-    startTurn(ids: readonly number[], requestId: string, sessionId: string, now: number): Statement {
+    /**
+     * The messages are with the agent from now on. Goes right behind the user message, which is the newest of all, unless
+     * an earlier run stored it: `again`.
+     */
+    startTurn(
+      ids: readonly number[],
+      turn: { requestId: string; sessionId: string; now: number; again: number | undefined },
+    ): Statement {
       return {
         sql: `UPDATE channel_inbox SET state = 'turn', request_id = ?, session = ?, started_at = ?, user_message =
-                ifnull(user_message, (SELECT max(id) FROM messages))
+                ifnull(?, (SELECT max(id) FROM messages))
               WHERE id IN (${marks(ids.length)})`,
-        params: [requestId, sessionId, now, ...ids],
+        params: [turn.requestId, turn.sessionId, turn.now, turn.again ?? null, ...ids],
       };
+    },
+    /** True while history has the message. */
+    hasMessage(id: number): boolean {
+      return db.all("SELECT 1 FROM messages WHERE id = ?", [id]).length === 1;
     },
     /** They wait again, as if their turn had not begun. */
     putBack(ids: readonly number[]): Statement {

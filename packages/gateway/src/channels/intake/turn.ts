@@ -102,6 +102,8 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       // What the stop kept from being fetched must not be told as missing: the next start takes the message up.
       if (stopped.aborted) return;
       const { chatId, before, session } = sessionOf(row);
+      const stored = before && row.user_message !== null && store.hasMessage(row.user_message);
+      const again = stored ? (row.user_message ?? undefined) : undefined;
       const turn = await deps.sessions.send({
         agent,
         requestId,
@@ -117,8 +119,10 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         senderName: message.senderName,
         softMs: SOFT_MS,
         kind: "channel",
-        ...(before && row.user_message !== null && { again: row.user_message }),
-        also: (sessionId) => [store.startTurn(idsOf(rows), requestId, sessionId, clock.now())],
+        ...(again !== undefined && { again }),
+        also: (sessionId) => [
+          store.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again }),
+        ],
         closing: (end) => answer(rows, message, end),
       });
       const afterMs = agent[place.channel]?.progressMs ?? 0;

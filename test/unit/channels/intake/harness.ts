@@ -1,0 +1,160 @@
+import { GatewayError } from "@agent-gateway/contract";
+import { createIntake, type IntakeDeps } from "../../../../packages/gateway/src/channels/intake/index.ts";
+import type { EndedTurn } from "../../../../packages/gateway/src/channels/intake/ports.ts";
+import type {
+  ChannelPlace,
+  Decision,
+  InboundMessage,
+  Target,
+} from "../../../../packages/gateway/src/channels/types.ts";
+import type { AgentConfig } from "../../../../packages/gateway/src/config/index.ts";
+import { createBell } from "../../../../packages/gateway/src/lib/bell.ts";
+import { manualClock } from "../../../fixtures/manual-clock.ts";
+import { memoryDatabase } from "../../../fixtures/memory-db.ts";
+import { recordingLogger } from "../../../fixtures/temp-home.ts";
+import { startDelivery } from "../delivery/harness.ts";
+
+export const PLACE: ChannelPlace = { agentId: "a", channel: "sigchat", account: "" };
+
+interface RunningTurn {
+  sessionId: string;
+  text: string;
+  again: number | undefined;
+  end(text?: string, how?: { reason?: "shutdown"; produced?: boolean }): Promise<void>;
+}
+
+/** An intake with sessions, rules and a provider of the test's own. */
+export function startIntake({
+  db = memoryDatabase(),
+  clock = manualClock(),
+  places = 2,
+  coalesceMs = 0,
+  between = async (_what: string): Promise<void> => {},
+} = {}) {
+  const out = startDelivery({ db, clock, between: () => between("provider") });
+  const log = recordingLogger();
+  const agent = {
+    id: "a",
+    session: { maxConcurrent: places },
+    sigchat: { enabled: true, channelAccessToken: "t", coalesceMs },
+  } as unknown as AgentConfig;
+  const state = { decision: "allow" as Decision, decided: 0, fetched: [] as string[], typing: 0, sends: 0 };
+  const turns: RunningTurn[] = [];
+  const busy = new Set<string>();
+  const freed = createBell(clock);
+  const sessionsOf = new Map<string, string[]>();
+  let number = 0;
+
+  const messages = (content: string) => ({
+    sql: `INSERT INTO messages (chat, session, role, content, ts) VALUES (1, 1, 0, ?, 0)`,
+    params: [content],
+  });
+  const sessions: IntakeDeps["sessions"] = {
+    find: (_agent, chatId, id) => (sessionsOf.get(chatId)?.includes(id) ? { uuid: id } : undefined),
+    latest(_agent, chatId) {
+      const last = sessionsOf.get(chatId)?.at(-1);
+      return last === undefined ? undefined : { uuid: last };
+    },
+    async vacancy(_agent, sessionId, { ms, signal }) {
+      const free = () => busy.size < places && !(sessionId && busy.has(sessionId));
+      const end = clock.now() + ms;
+      while (!signal.aborted && !free() && clock.now() < end) {
+        await freed.wait("a", end - clock.now(), signal);
+      }
+      return free();
+    },
+    async send(incoming) {
+      state.sends++;
+      const id = incoming.sessionId ?? `s${++number}`;
+      if (busy.has(id)) throw new GatewayError("SESSION_BUSY");
+      if (busy.size >= places) throw new GatewayError("CAPACITY");
+      busy.add(id);
+      if (incoming.sessionId === undefined)
+        sessionsOf.set(incoming.chatId, [...(sessionsOf.get(incoming.chatId) ?? []), id]);
+      await db.write(
+        ...(incoming.again === undefined ? [messages(incoming.text)] : []),
+        ...incoming.also(id),
+      );
+      const { promise: done, resolve } = Promise.withResolvers<EndedTurn>();
+      turns.push({
+        sessionId: id,
+        text: incoming.text,
+        again: incoming.again,
+        async end(text = incoming.text, { reason, produced = true } = {}) {
+          await between("agent");
+          const result: EndedTurn = {
+            status: reason ? "interrupted" : "done",
+            text,
+            attachments: [],
+            files: [],
+            stored: true,
+          };
+          await db.write(...incoming.closing({ result, reason, produced }));
+          busy.delete(id);
+          freed.ring("a");
+          resolve(result);
+        },
+      });
+      return { done, log: { text: "" } };
+    },
+  };
+  const intake = createIntake({
+    db,
+    clock,
+    log,
+    agent: (id) => (id === "a" ? agent : undefined),
+    adapter: () => ({
+      ...out.adapter,
+      working(_target: Target) {
+        state.typing++;
+        return () => {};
+      },
+    }),
+    access: {
+      async decide() {
+        state.decided++;
+        await between("file");
+        return state.decision;
+      },
+      readable: async () => state.decision !== "later",
+      knock: async () => "Your code is ABC234",
+      admit: async () => {},
+    },
+    delivery: out.delivery,
+    sessions,
+    parseCommand: () => undefined,
+    runCommand: async () => ({}),
+    commands: [],
+    async fetchMedia(_adapter, _place, _agent, message) {
+      state.fetched.push(message.eventId);
+      await between("media");
+      return { meta: {}, text: "", mediaFiles: [] };
+    },
+    split: (_channel, text) => (text === "" ? [] : [text]),
+    attachment: () => ({ kind: "file", path: "/x", mime: "x/y", name: "x" }),
+    onInbound: () => {},
+    onStored: () => {},
+    onDenied: () => {},
+    step: () => {},
+  });
+  return {
+    db,
+    clock,
+    out,
+    log,
+    intake,
+    state,
+    turns,
+    busy,
+    freed,
+    sessionsOf,
+    say: (text: string, { chatId = "c", eventId = text, senderName = "Ann" } = {}) =>
+      intake.receive(PLACE, [
+        { eventId, chatId, kind: "dm", senderId: "u", senderName, text, mentioned: true },
+      ] satisfies InboundMessage[]),
+    states: () =>
+      db.all<{ state: string }>("SELECT state FROM channel_inbox ORDER BY id").map(({ state }) => state),
+    history: () => db.all<{ content: string }>("SELECT content FROM messages").map(({ content }) => content),
+  };
+}
+export type IntakeRig = ReturnType<typeof startIntake>;

@@ -1,0 +1,89 @@
+import { setImmediate as tick } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { memoryDatabase } from "../../../fixtures/memory-db.ts";
+import { startIntake } from "./harness.ts";
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function numbersOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Holds back whatever waits for the outside, and lets it go on in an order of its own. */
+function shuffler(random: () => number) {
+  const waiting: Array<() => void> = [];
+  return {
+    between: () => new Promise<void>((resolve) => void waiting.push(resolve)),
+    /** Lets one of those that wait go on; false when none does. */
+    step(): boolean {
+      const [next] = waiting.splice(Math.floor(random() * waiting.length), 1);
+      next?.();
+      return next !== undefined;
+    },
+  };
+}
+
+const CHATS = 4;
+const EACH = 6;
+
+async function run(seed: number) {
+  const random = numbersOf(seed);
+  const order = shuffler(random);
+  const db = memoryDatabase(order.between);
+  const coalesceMs = seed % 3 === 0 ? 50 : 0;
+  const rig = startIntake({ db, places: 1 + (seed % 3), coalesceMs, between: order.between });
+  const said: Array<() => Promise<void>> = [];
+  for (let n = 0; n < EACH; n++)
+    for (let chat = 0; chat < CHATS; chat++)
+      said.push(() => rig.say(`${chat}-${n}.`, { chatId: `c${chat}` }));
+  const receiving: Promise<void>[] = [];
+  const ended = new Set<number>();
+  for (let steps = 0; steps < 20_000; steps++) {
+    if (said.length > 0 && random() < 0.1) {
+      // A provider tells one chat's messages one after another.
+      await Promise.race([Promise.all(receiving), tick()]);
+      receiving.push(said.shift()!());
+    }
+    if (random() < 0.05) rig.state.decision = rig.state.decision === "later" ? "allow" : "later";
+    if (random() < 0.2) rig.clock.advance(Math.floor(random() * 2_000));
+    if (random() < 0.02) rig.busy.add("of somebody else");
+    if (random() < 0.1 && rig.busy.delete("of somebody else")) rig.freed.ring("a");
+    rig.turns.forEach((turn, index) => {
+      if (ended.has(index) || random() > 0.1) return;
+      ended.add(index);
+      void turn.end();
+    });
+    order.step();
+    await tick();
+    const over = said.length === 0 && rig.states().every((state) => state === "done");
+    if (over && rig.out.states().every((state) => state === "sent") && rig.states().length === CHATS * EACH)
+      break;
+  }
+  return rig;
+}
+
+describe("intake and delivery, with everything that they wait for in another order each time", () => {
+  it.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
+    "answer each message once and in order (seed %i) [CH-WAIT-9]",
+    async (seed) => {
+      const rig = await run(seed);
+      for (let chat = 0; chat < CHATS; chat++) {
+        const stored = rig.db
+          .all<{ event_id: string }>(
+            `SELECT event_id FROM channel_inbox WHERE chat_id = 'c${chat}' ORDER BY id`,
+          )
+          .map(({ event_id }) => event_id);
+        const answered = rig.out.sent
+          .filter(({ target }) => target.chatId === `c${chat}`)
+          .flatMap(({ content }) => (content.kind === "text" ? content.text.split("\n") : []));
+        expect(stored).toHaveLength(EACH);
+        expect(answered).toEqual(stored);
+      }
+      expect(rig.state.fetched.toSorted()).toEqual([...new Set(rig.state.fetched)].toSorted());
+      expect(rig.log.lines).toEqual([]);
+    },
+  );
+});
