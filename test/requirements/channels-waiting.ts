@@ -14,4 +14,6 @@ export const channelsWaiting: Record<string, string> = {
   "CH-WAIT-8": "A message that a crash put back is joined with no other: its turn runs again as it was.",
   "CH-WAIT-9":
     "Whatever the order in which files, providers, the disk and the agent answer, each message is answered once and in order.",
+  "CH-LINEAR-1":
+    "Reading a Slack message takes time in proportion to its length, also for 200 KB that are made to be slow.",
 };

@@ -95,7 +95,7 @@ export function startIntake({
           resolve(result);
         },
       });
-      return { done, log: { text: "" } };
+      return { done, log: { text: "", trouble: undefined } };
     },
   };
   const intake = createIntake({

@@ -1,7 +1,7 @@
 /** A JID without device and agent: `49170:3@s.whatsapp.net` becomes `49170@s.whatsapp.net`. */
 export function bareJid(jid: string): string {
   const at = jid.lastIndexOf("@");
-  const user = jid.slice(0, at).replace(/[:_].*$/, "");
+  const [user = ""] = jid.slice(0, at).split(/[:_]/, 1);
   const server = jid.slice(at + 1);
   return `${user}@${server === "c.us" ? "s.whatsapp.net" : server}`;
 }
