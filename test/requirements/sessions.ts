@@ -6,6 +6,9 @@ export const sessions = {
   "HOLD-4": "stop during a compaction ends it at once and asks the agent for nothing more",
   "HOLD-5": "a deleted session leaves no folder",
   "HOLD-6": "while a session is cleared, compacted, restarted or deleted no turn begins in it",
+  "TURN-30":
+    "whatever the order of events, a turn ends once, leaves no row, timer or process, and takes nothing that comes late",
+  "CAP-1": "a turn of more than 32 MiB of text is AGENT_FAILED, keeps that much, and disturbs nobody",
   "WRITE-1": "what the writer took before its close is on disk or rejected; what comes after is refused",
   "WRITE-2": "a close of the writer ends, whatever its thread does; every unit is settled once",
   "STOP-1":

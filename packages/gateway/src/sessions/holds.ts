@@ -5,8 +5,8 @@ export interface Holds {
   has(sessionId: string): boolean;
   /** Runs `work` with the session held. Throws `SESSION_BUSY` when it is held already. */
   during<T>(sessionId: string, work: () => Promise<T>): Promise<T>;
-  /** The same, but waits until the session is free; `before` is done each time before the wait. */
-  next<T>(sessionId: string, before: () => Promise<unknown>, work: () => Promise<T>): Promise<T>;
+  /** The same, but waits for who holds the session, after asking them by `free` to let go of it. */
+  next<T>(sessionId: string, free: () => Promise<unknown>, work: () => Promise<T>): Promise<T>;
 }
 
 /** @param released called when a session is free again. */
@@ -29,13 +29,12 @@ export function createHolds(released: () => void): Holds {
   return {
     has: (sessionId) => held.has(sessionId),
     during,
-    async next(sessionId, before, work) {
-      for (;;) {
-        await before();
-        const other = held.get(sessionId);
-        if (!other) return during(sessionId, work);
+    async next(sessionId, free, work) {
+      for (let other = held.get(sessionId); other; other = held.get(sessionId)) {
+        await free();
         await other;
       }
+      return during(sessionId, work);
     },
   };
 }

@@ -104,6 +104,8 @@ export function createSessions(deps: SessionDeps) {
     await removeFolderBelow(dirname(folder), SESSION_DEPTH - 1, { ifEmpty: true }).catch(() => {});
   };
   const removeNow = async (row: SessionRow) => {
+    // Held by now, so that no other turn begins behind the one that is stopped here.
+    await stop(row);
     if (!store.byRowId(row.id)) return;
     await dropProcess(row);
     await removeFolder(row);
@@ -288,7 +290,10 @@ export function createSessions(deps: SessionDeps) {
       await holds.next(
         row.uuid,
         () => stop(row),
-        () => dropProcess(row),
+        async () => {
+          await stop(row);
+          await dropProcess(row);
+        },
       );
       const fresh = require(agent.id, row.chat_id, row.uuid);
       if (!turns.running(row.uuid)) compaction.reopen(agent, fresh);

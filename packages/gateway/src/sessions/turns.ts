@@ -114,7 +114,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         const outcome = await runtime.turn(input, emit);
         if (!outcome.unread || !stoodReady || stopReason) return outcome;
         await runtime.closed;
-        return await (await pool.runtime(place, open)).turn(input, emit);
+        const next = await pool.runtime(place, open);
+        return stopReason ? { status: "interrupted", text: "" } : await next.turn(input, emit);
       } catch (error) {
         return failed(error);
       }
