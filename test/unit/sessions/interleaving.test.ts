@@ -148,7 +148,7 @@ async function run(seed: number): Promise<void> {
           else reject(new Error("It did not start."));
         });
       }),
-  } as Runtime;
+  } as unknown as Runtime;
   const agent = {
     id: "a",
     workspace: "/nowhere",
