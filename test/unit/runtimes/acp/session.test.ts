@@ -74,6 +74,14 @@ describe("turn", () => {
     ]);
   });
 
+  test("tells a tool that begins without another word while it runs [STEP-4]", async () => {
+    const session = await open();
+    const { events } = await runTurn(session, "QUIETTOOL wait\nWAIT", (event) => {
+      if (event.type === "tool_use") void session.interrupt();
+    });
+    expect(events).toEqual([{ type: "tool_use", name: "wait", id: "call-0" }]);
+  });
+
   test("tells what the agent's log says of its model [RETRY-5]", async () => {
     const session = await open();
     const { events } = await runTurn(

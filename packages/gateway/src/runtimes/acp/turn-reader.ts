@@ -42,6 +42,8 @@ interface Call {
   images: readonly Fields[];
 }
 
+/** The input of a call follows the call at once; a call without any is told after this all the same. */
+const TELL_AFTER_MS = 1000;
 /** An agent that retries may write a page about each attempt. */
 const HINT_EVERY_MS = 1000;
 const RETRYING_ALOUD = /^\W{0,8}(?:retrying|reconnecting|api error|rate limit)/i;
@@ -55,7 +57,7 @@ export interface ReaderOptions {
 
 export function createTurnReader(
   emit: (event: RuntimeEvent) => void,
-  clock: Pick<Clock, "now">,
+  clock: Pick<Clock, "now" | "after">,
   { nameCall = () => null, onCall = () => {} }: ReaderOptions = {},
 ): TurnReader {
   const calls = new Map<string, Call>();
@@ -132,6 +134,8 @@ export function createTurnReader(
     if (!call) {
       call = newCall();
       calls.set(id, call);
+      // One timer for all: those that come while it runs are told with the first.
+      if (untold.size === 0) clock.after(TELL_AFTER_MS, tellAll);
       untold.add(id);
       broken = true;
     }
