@@ -9,6 +9,7 @@ export const sessions = {
   "TURN-30":
     "whatever the order of events, a turn ends once, leaves no row, timer or process, and takes nothing that comes late",
   "CAP-1": "a turn of more than 32 MiB of text is AGENT_FAILED, keeps that much, and disturbs nobody",
+  "ACT-1": "a channel's agent is allowed a tool only when it is on disk that it has begun",
   "WRITE-1": "what the writer took before its close is on disk or rejected; what comes after is refused",
   "WRITE-2": "a close of the writer ends, whatever its thread does; every unit is settled once",
   "STOP-1":
