@@ -27,4 +27,6 @@ export const edge = {
   "SUPPLY-2": "no package runs a script of its own when it is installed",
   "NAME-1":
     "names of sessions, senders and agents have no control characters, line breaks or bidirectional overrides: 400 over the API, stripped from channels",
+  "REAP-1":
+    "a process that left its session's group is killed when the session's process ends, and at the shutdown, while it carries the gateway's mark in its environment",
 } as const;

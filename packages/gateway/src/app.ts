@@ -347,7 +347,10 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
           budgetMs: 1_000,
           async run() {
             const rooms = [access, runtimes, history, shares, store];
-            const closed = Promise.allSettled(rooms.map(async (room) => room.close()));
+            const closed = Promise.allSettled([
+              ...rooms.map(async (room) => room.close()),
+              reaper.sweepAll(),
+            ]);
             await Promise.race([closed, sleep(clock, ROOMS_MS)]);
             await db.close();
           },

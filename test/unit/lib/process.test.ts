@@ -141,3 +141,32 @@ describe.skipIf(process.platform !== "linux")("no orphan after kill -9 of the ga
     await vi.waitFor(async () => expect(await readdir(dir)).toEqual([]));
   });
 });
+
+describe.skipIf(process.platform !== "linux")("a descendant in a session of its own", () => {
+  const ESCAPE = `
+    const { spawn } = require("node:child_process");
+    const far = spawn("sleep", ["300"], { detached: true, stdio: "ignore" });
+    console.log(far.pid);
+    setInterval(() => {}, 1000);`;
+
+  test("ends with its child, while another child's goes on until the shutdown [REAP-1]", async () => {
+    const reaper = await createReaper({ dir: await temp(), log: silentLogger });
+    const [one, other] = [await run(ESCAPE, { reaper }), await run(ESCAPE, { reaper })];
+    await vi.waitFor(() => expect([one.out(), other.out()]).not.toContain(""));
+    const [far, kept] = [Number(one.out()), Number(other.out())];
+    expect([far, kept].map(isRunning)).toEqual([true, true]);
+    await one.child.close({ graceMs: 10 });
+    await vi.waitFor(() => expect(isRunning(far)).toBe(false), 5_000);
+    expect(isRunning(kept)).toBe(true);
+    await reaper.sweepAll();
+    await vi.waitFor(() => expect(isRunning(kept)).toBe(false), 5_000);
+  });
+
+  test("is found however many children end at once [REAP-1]", async () => {
+    const reaper = await createReaper({ dir: await temp(), log: silentLogger });
+    const children = await Promise.all(Array.from({ length: 5 }, () => run(ESCAPE, { reaper })));
+    await vi.waitFor(() => expect(children.map(({ out }) => out())).not.toContain(""), 10_000);
+    await Promise.all(children.map(({ child }) => child.close({ graceMs: 10 })));
+    await vi.waitFor(() => expect(children.filter(({ out }) => isRunning(Number(out())))).toEqual([]), 5_000);
+  });
+});

@@ -31,7 +31,7 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null;
 }
 
-/** A child that leads its own process group. When it exits, whatever is left of its group is killed. */
+/** A child that leads its own process group. When it exits, whatever is left of its group, and carries its mark, is killed. */
 export interface ManagedProcess {
   readonly pid: number;
   /** Writes to stdin as it is (add the newline). Resolves when more may be written; never rejects. */
@@ -57,9 +57,10 @@ export interface ManagedProcess {
 export async function spawnProcess(options: SpawnOptions): Promise<ManagedProcess> {
   const { command, cwd, env, log, reaper, clock = systemClock } = options;
   const [program, ...args] = await guarded(await resolveProgram(command, cwd, env));
+  const mark = reaper?.mark();
   const child = spawn(program!, args, {
     cwd,
-    env: { ...env, ...reaper?.marker },
+    env: { ...env, ...mark?.env },
     detached: true,
     windowsHide: true,
     stdio: ["pipe", "pipe", "pipe"],
@@ -103,6 +104,8 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
     child.once("exit", (code, signal) => {
       gone = true;
       kill("SIGKILL");
+      // What called setsid has left the group, but not its environment.
+      if (mark) void reaper?.sweep(mark);
       const cancel = clock.after(STDIO_GRACE_MS, () => {
         child.stdout.destroy();
         child.stderr.destroy();

@@ -20,9 +20,23 @@ interface ChildRecord extends Owner {
   owner: Owner;
 }
 
+/** One child's place among those of this process. */
+export interface ChildMark {
+  readonly env: Readonly<Record<string, string>>;
+  /** What the mark says after the home's name. */
+  readonly value: string;
+}
+
 export interface Reaper {
-  /** Goes into every child's environment, is inherited by its descendants, and identifies them to the next start. */
-  readonly marker: Readonly<Record<string, string>>;
+  /**
+   * Goes into one child's environment, is inherited by its descendants, and identifies them: to `sweep`, and to the
+   * next start.
+   */
+  mark(): ChildMark;
+  /** Kills the descendants of a child that carry its mark, also those that left its group. */
+  sweep(mark: ChildMark): Promise<void>;
+  /** Kills whatever carries a mark of this process. For the shutdown. */
+  sweepAll(): Promise<void>;
   /** Remembers a group leader on disk, and kills its group when this process exits in any way it can notice. */
   track(pid: number): Promise<void>;
   untrack(pid: number): Promise<void>;
@@ -48,23 +62,60 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
   /** Whether the owner still runs; its children are then its own business. */
   const alive = async (owner: Owner) => (await startTime(owner.pid)) === owner.start;
 
-  /** Linux: every process that carries this home's marker and whose gateway is gone. */
-  async function markedLeftovers(): Promise<number[]> {
+  /** Linux: processes that carry a mark of this home, with what it says; all but this one. */
+  async function marked(): Promise<{ pid: number; value: string }[]> {
     const wanted = Buffer.from(`${MARKER}=${home}:`);
-    const found: number[] = [];
+    const found: { pid: number; value: string }[] = [];
     for (const pid of await allPids()) {
       const environ = await readFile(`/proc/${pid}/environ`).catch(() => null);
       const at = environ?.indexOf(wanted) ?? -1;
       if (environ === null || at === -1 || (at > 0 && environ[at - 1] !== 0)) continue;
       const end = environ.indexOf(0, at);
-      const [bootOf, ownerPid, ownerStart] = environ
-        .toString("utf8", at + wanted.length, end === -1 ? environ.length : end)
-        .split(":");
-      const owner = { pid: Number(ownerPid), start: ownerStart ?? "" };
-      if (bootOf === boot && pid !== self.pid && !(await alive(owner))) found.push(pid);
+      const value = environ.toString("utf8", at + wanted.length, end === -1 ? environ.length : end);
+      if (pid !== self.pid) found.push({ pid, value });
     }
     return found;
   }
+
+  async function markedLeftovers(): Promise<number[]> {
+    const found: number[] = [];
+    for (const { pid, value } of await marked()) {
+      const [bootOf, ownerPid, ownerStart] = value.split(":");
+      const owner = { pid: Number(ownerPid), start: ownerStart ?? "" };
+      if (bootOf === boot && !(await alive(owner))) found.push(pid);
+    }
+    return found;
+  }
+
+  /** Kills what `pick` finds until nothing is left, or it will not go. */
+  async function killAll(pick: () => Promise<readonly number[]>, killed = new Set<number>()) {
+    for (let pass = 0; pass < PASSES; pass++) {
+      const pids = await pick();
+      if (pids.length === 0) break;
+      for (const pid of pids) {
+        killQuietly(pid);
+        killed.add(pid);
+      }
+      await delay(PASS_PAUSE_MS);
+    }
+    return killed;
+  }
+
+  const own = `${boot}:${self.pid}:${self.start}`;
+  let made = 0;
+  /** Marks whose children have ended. Many end at the same time, and one look finds them all. */
+  const ended = new Set<string>();
+  let sweeping: Promise<unknown> | undefined;
+  const sweepEnded = async () => {
+    while (ended.size > 0) {
+      const values = new Set(ended);
+      await killAll(async () =>
+        (await marked()).filter(({ value }) => values.has(value)).map(({ pid }) => pid),
+      );
+      for (const value of values) ended.delete(value);
+    }
+    sweeping = undefined;
+  };
 
   /** Leaders on record that still are the process that was recorded, of gateways that are gone. */
   async function recordedLeftovers(): Promise<number[]> {
@@ -82,7 +133,20 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
   }
 
   return {
-    marker: { [MARKER]: `${home}:${boot}:${self.pid}:${self.start}` },
+    mark() {
+      const value = `${own}:${++made}`;
+      return { value, env: { [MARKER]: `${home}:${value}` } };
+    },
+    async sweep({ value }) {
+      ended.add(value);
+      sweeping ??= sweepEnded();
+      await sweeping;
+    },
+    async sweepAll() {
+      await killAll(async () =>
+        (await marked()).filter(({ value }) => value.startsWith(`${own}:`)).map(({ pid }) => pid),
+      );
+    },
     track(pid) {
       const recorded = (async () => {
         const start = await startTime(pid);
@@ -106,15 +170,7 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
         killQuietly(-pid);
         killed.add(pid);
       }
-      for (let pass = 0; pass < PASSES; pass++) {
-        const marked = await markedLeftovers();
-        if (marked.length === 0) break;
-        for (const pid of marked) {
-          killQuietly(pid);
-          killed.add(pid);
-        }
-        await delay(PASS_PAUSE_MS);
-      }
+      await killAll(markedLeftovers, killed);
       if (killed.size > 0)
         log.warn({ killed: killed.size }, "killed processes that an earlier run left behind");
       return killed.size;
