@@ -29,4 +29,9 @@ export const edge = {
     "names of sessions, senders and agents have no control characters, line breaks or bidirectional overrides: 400 over the API, stripped from channels",
   "REAP-1":
     "a process that left its session's group is killed when the session's process ends, and at the shutdown, while it carries the gateway's mark in its environment",
+  "CONF-DOC-1": "the reference says of each key that nothing reads yet that it is without effect",
+  "CLI-SECRET-1":
+    "a secret given as - is read from standard input, one line each in the order of the flags, and typed as an argument it is warned of",
+  "COOKIE-1":
+    "the dashboard's cookie has the __Host- prefix where the request is secure, and else a name of its own for each port",
 } as const;

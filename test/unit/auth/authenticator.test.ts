@@ -164,13 +164,17 @@ describe("dashboard sessions", () => {
     expect(sessions.check(token)).toBeDefined();
   });
 
-  it("travel in an HttpOnly, SameSite=Strict cookie", () => {
-    const cookie = sessionCookie("abc", true);
-    expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
-    expect(sessionCookie("abc", false)).not.toContain("Secure");
-    expect(sessionCookie(null, false)).toContain("Max-Age=0");
-    expect(sessionToken(`x=1; ${cookie}`)).toBe("abc");
-    expect(sessionToken("x=1; y")).toBeUndefined();
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void sessionToken(text)));
+  it("travel in an HttpOnly, SameSite=Strict cookie [COOKIE-1]", () => {
+    const port = 10_850;
+    const cookie = sessionCookie("abc", { secure: true, port });
+    expect(cookie).toBe("__Host-agent_gateway_session=abc; Path=/; HttpOnly; SameSite=Strict; Secure");
+    const plain = sessionCookie("def", { secure: false, port });
+    expect(plain).toBe("agent_gateway_session_10850=def; Path=/; HttpOnly; SameSite=Strict");
+    expect(sessionCookie(null, { secure: false, port })).toContain("Max-Age=0");
+    expect(sessionToken(`x=1; ${plain}; ${cookie}`, port)).toBe("abc");
+    expect(sessionToken(`x=1; ${plain}`, port)).toBe("def");
+    expect(sessionToken(plain, port + 1)).toBeUndefined();
+    expect(sessionToken("x=1; y", port)).toBeUndefined();
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void sessionToken(text, port)));
   });
 });

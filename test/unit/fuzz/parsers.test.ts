@@ -61,7 +61,7 @@ function* bytesOf(text: string): Generator<Buffer> {
 
 const PARSERS: Record<string, (text: string) => unknown> = {
   query: quietly(parseQuery),
-  cookies: (text) => sessionToken(text),
+  cookies: (text) => sessionToken(text, 1),
   "dotenv file": (text) => editDotenv(text, "KEY", String(parseDotenv(text).KEY ?? "x")),
   "configuration file": (text) => parseConfig(text),
   "configuration as written": quietly((text) =>

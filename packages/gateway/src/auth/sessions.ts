@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Principal } from "./principal.ts";
 
-export const SESSION_COOKIE = "agent_gateway_session";
+const COOKIE = "agent_gateway_session";
 const LIFETIME_MS = 12 * 3600 * 1000;
 const MAX_SESSIONS = 1000;
 
@@ -64,19 +64,29 @@ export function createDashboardSessions({
   };
 }
 
-/** The session token in a `Cookie` header. */
-export function sessionToken(cookies: string | undefined): string | undefined {
+/** Behind TLS: browsers take it from this very host alone, and over a secure connection. */
+export const SESSION_COOKIE = `__Host-${COOKIE}`;
+/** Cookies know no port, so two gateways on one host need names of their own. */
+const plainCookie = (port: number) => `${COOKIE}_${port}`;
+
+/** The session token in a `Cookie` header, for the gateway that listens on `port`. */
+export function sessionToken(cookies: string | undefined, port: number): string | undefined {
   if (!cookies) return undefined;
+  const found = new Map<string, string>();
   for (const pair of cookies.split(";")) {
     const equals = pair.indexOf("=");
-    if (equals > 0 && pair.slice(0, equals).trim() === SESSION_COOKIE)
-      return pair.slice(equals + 1).trim() || undefined;
+    const name = pair.slice(0, Math.max(0, equals)).trim();
+    if (!found.has(name)) found.set(name, pair.slice(equals + 1).trim());
   }
-  return undefined;
+  return found.get(SESSION_COOKIE) || found.get(plainCookie(port)) || undefined;
 }
 
 /** `Set-Cookie` value that hands a token to the browser, or takes it away when `token` is null. */
-export function sessionCookie(token: string | null, secure: boolean): string {
+export function sessionCookie(
+  token: string | null,
+  { secure, port }: { secure: boolean; port: number },
+): string {
+  const name = secure ? SESSION_COOKIE : plainCookie(port);
   const flags = `; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
-  return token === null ? `${SESSION_COOKIE}=; Max-Age=0${flags}` : `${SESSION_COOKIE}=${token}${flags}`;
+  return token === null ? `${name}=; Max-Age=0${flags}` : `${name}=${token}${flags}`;
 }

@@ -43,7 +43,7 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
   const identify = (req: IncomingMessage): Principal | undefined => {
     const key = presentedKey(req.headers);
     if (key) return authenticator.verify(key, req.socket.remoteAddress ?? "");
-    const token = sessionToken(req.headers.cookie);
+    const token = sessionToken(req.headers.cookie, req.socket.localPort ?? 0);
     const principal = token === undefined ? undefined : sessions.check(token);
     if (principal) checkSameSite(req);
     return principal;

@@ -30,7 +30,8 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
     const first = typeof forwarded === "string" ? forwarded.split(",")[0]?.trim().toLowerCase() : undefined;
     return first === "https" || /^https:/i.test(config().gateway.publicUrl ?? "");
   };
-  const tokenOf = (req: IncomingMessage) => sessionToken(req.headers.cookie);
+  const place = (req: IncomingMessage) => ({ secure: secure(req), port: req.socket.localPort ?? 0 });
+  const tokenOf = (req: IncomingMessage) => sessionToken(req.headers.cookie, req.socket.localPort ?? 0);
 
   return [
     endpoint(routes.dashboardLogin, ({ body, req }) => {
@@ -42,12 +43,12 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
         throw new GatewayError("FORBIDDEN", "Only an admin key opens the dashboard.");
       }
       const { token, expiresAt } = sessions.open(principal.id);
-      return json({ expiresAt }, 200, { "Set-Cookie": sessionCookie(token, secure(req)) });
+      return json({ expiresAt }, 200, { "Set-Cookie": sessionCookie(token, place(req)) });
     }),
     endpoint(routes.dashboardLogout, ({ req }) => {
       const token = tokenOf(req);
       if (token) sessions.close(token);
-      return { status: 204, empty: true, headers: { "Set-Cookie": sessionCookie(null, secure(req)) } };
+      return { status: 204, empty: true, headers: { "Set-Cookie": sessionCookie(null, place(req)) } };
     }),
     endpoint(routes.dashboardSession, ({ req }) => {
       const token = tokenOf(req);
@@ -60,7 +61,7 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
         const page = await files.page(200);
         if (principal.kind !== "key") return page;
         const { token } = sessions.open(principal.id);
-        return { ...page, headers: { ...page.headers, "Set-Cookie": sessionCookie(token, secure(req)) } };
+        return { ...page, headers: { ...page.headers, "Set-Cookie": sessionCookie(token, place(req)) } };
       },
       { unauthorized: () => files.page(401) },
     ),
