@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { runCli } from "./fixtures/cli.ts";
 import { BOT, chatOf, person, startFakeBotchat } from "./fixtures/fake-botchat.ts";
 import { slackEvent } from "./fixtures/fake-teamchat.ts";
 import { startTeamchatRig } from "./fixtures/teamchat-rig.ts";
@@ -194,6 +195,29 @@ describe("names for people", () => {
       }[];
     await until(async () => (await pending()).length === 1, "the knock", 20_000);
     expect((await pending())[0]?.senderName).toBe("Eve [2J L5");
+  });
+});
+
+describe("secrets on the command line", () => {
+  it("are read from standard input for -, and warned of as arguments [CLI-SECRET-1]", async () => {
+    await using telegram = stopping(await startFakeBotchat());
+    await using gateway = await startGateway({ agent: { botchat: { apiBaseUrl: telegram.url } } });
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEYS.admin };
+    const update = (token: string, input?: string) =>
+      runCli(["agents", "update", "assistant", "--botchat-bot-token", token], {
+        env,
+        ...(input !== undefined && { input }),
+      });
+    const typed = await update("-", `${BOT.token}\n`);
+    expect([typed.code, typed.stderr]).toEqual([0, ""]);
+    expect(await readFile(`${gateway.home}/agents/assistant/.env`, "utf8")).toContain(BOT.token);
+    for (const input of ["", "\n", "one\ntwo\n"]) {
+      const { code, stderr } = await update("-", input);
+      expect([code, stderr.includes("one line for each of: botchat-bot-token")]).toEqual([2, true]);
+    }
+    const shown = await update(BOT.token);
+    expect(shown.code).toBe(0);
+    expect(shown.stderr).toContain("can read a program's arguments");
   });
 });
 

@@ -6,6 +6,7 @@ import { bodyOf, saveResponse, streamBody, uploadBody } from "./files.ts";
 import { isOn, last, type Parsed } from "./flags.ts";
 import { createProgress, note, print, printJson, showReply } from "./output.ts";
 import { buildRequest, type RouteInput } from "./request.ts";
+import { fillSecrets } from "./secrets.ts";
 import { runTurn } from "./turn.ts";
 
 /** NDJSON as one JSON array, line by line. */
@@ -90,6 +91,7 @@ export async function callRoute(route: CliRoute, parsed: Parsed, connection: Con
   const file = route.rawBody ? left.shift() : undefined;
   if (route.rawBody && file === undefined) throw new UsageError("Missing: file.");
   if (left.length > 0) throw new UsageError(`Unexpected argument: ${left[0]}.`);
+  await fillSecrets(input, parsed);
 
   const name = route.name as RouteName;
   const always = route.rawReply === "sse" && route.responses[200] === null;

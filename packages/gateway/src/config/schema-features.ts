@@ -7,6 +7,9 @@ export const opaque = z.record(z.string(), z.unknown());
 /** A time zone; whether it exists is decided where it is used, so that a wrong one falls through, never fails. */
 export const zone = (description: string) => z.string().optional().catch(undefined).describe(description);
 
+/** Marks a key that is checked, and that no part of the gateway reads yet. */
+export const unread = (description: string) => `${description} Read, without effect yet.`;
+
 /** Sections of `gateway` that belong to one feature each. */
 export const featureSections = {
   customConnectors: z
@@ -24,49 +27,55 @@ export const featureSections = {
       }),
     )
     .default({})
-    .describe("Connectors of your own, by slug."),
+    .describe(unread("Connectors of your own, by slug.")),
   connectorsDefaultEnabled: z
     .boolean()
     .default(true)
-    .describe("Whether an agent without an entry of its own may use a connected connector."),
+    .describe(unread("Whether an agent without an entry of its own may use a connected connector.")),
   selfHealing: z
     .looseObject({
       autoRecover: z
         .boolean()
         .default(false)
-        .describe("Lets the watchdog recover a stalled turn; off, it only reports."),
+        .describe(unread("Lets the watchdog recover a stalled turn; off, it only reports.")),
     })
     .prefault({}),
   appBackup: z
     .looseObject({
-      cleanupTimezone: zone("Time zone of app backup clean-ups; `gateway.timezone` when unset."),
+      cleanupTimezone: zone(unread("Time zone of app backup clean-ups; `gateway.timezone` when unset.")),
     })
     .prefault({}),
   skillLearning: z
-    .looseObject({ pruneTimezone: zone("Time zone of skill pruning; `gateway.timezone` when unset.") })
+    .looseObject({
+      pruneTimezone: zone(unread("Time zone of skill pruning; `gateway.timezone` when unset.")),
+    })
     .prefault({}),
   dreaming: z
-    .looseObject({ dreamTimezone: zone("Time zone of dreaming; `gateway.timezone` when unset.") })
+    .looseObject({ dreamTimezone: zone(unread("Time zone of dreaming; `gateway.timezone` when unset.")) })
     .prefault({}),
   knowledge: z
     .looseObject({
       reflection: z
-        .looseObject({ timezone: zone("Time zone of reflection; `gateway.timezone` when unset.") })
+        .looseObject({ timezone: zone(unread("Time zone of reflection; `gateway.timezone` when unset.")) })
         .prefault({}),
     })
     .prefault({}),
   appHousekeeping: z
     .looseObject({
-      buildCachePrune: z.boolean().default(true).describe("Prune the image build cache."),
-      buildCacheMaxAgeHours: z.number().positive().default(168).describe("Age of build cache to prune."),
-      danglingImagePrune: z.boolean().default(true).describe("Prune images without a name."),
+      buildCachePrune: z.boolean().default(true).describe(unread("Prune the image build cache.")),
+      buildCacheMaxAgeHours: z
+        .number()
+        .positive()
+        .default(168)
+        .describe(unread("Age of build cache to prune.")),
+      danglingImagePrune: z.boolean().default(true).describe(unread("Prune images without a name.")),
     })
     .prefault({}),
 };
 
 /** Blocks of an agent's entry that belong to one feature each. */
 export const agentFeatures = {
-  connectors: opaque.optional().describe("Connectors by id: `{enabled}`."),
-  voice: opaque.optional().describe("Speech settings of the agent."),
+  connectors: opaque.optional().describe(unread("Connectors by id: `{enabled}`.")),
+  voice: opaque.optional().describe(unread("Speech settings of the agent.")),
   ...channelBlocks,
 };

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { AGENT_ID, model, runtimeConfig } from "@agent-gateway/contract";
 import * as z from "zod";
-import { agentFeatures, featureSections, zone } from "./schema-features.ts";
+import { agentFeatures, featureSections, unread, zone } from "./schema-features.ts";
 
 export const CONFIG_VERSION = "2.0.0";
 
@@ -195,9 +195,9 @@ export const gatewaySection = z.looseObject({
   oauthReturnUrl: z
     .string()
     .optional()
-    .describe("Where a connector's sign-in sends the browser at the end.")
+    .describe(unread("Where a connector's sign-in sends the browser at the end."))
     .meta(RESTART),
-  headless: z.boolean().default(true).describe("False runs agent programs in a terminal."),
+  headless: z.boolean().default(true).describe(unread("False runs agent programs in a terminal.")),
   api: apiSection,
   logs: logsSection,
   history: z
@@ -223,7 +223,7 @@ export const gatewaySection = z.looseObject({
     .prefault({}),
   models: z.array(model()).default([]).describe("Models while no live catalogue answers."),
   orchestration: z
-    .looseObject({ enabled: z.boolean().default(false).describe("Runs tasks of agents in workers.") })
+    .looseObject({ enabled: z.boolean().default(false).describe(unread("Runs tasks of agents in workers.")) })
     .prefault({}),
   ...featureSections,
 });
@@ -262,7 +262,7 @@ export const agentEntry = z.looseObject({
     .describe("Overrides of `gateway.history`."),
   session: z.looseObject(sessionRules).partial().default({}).describe("Overrides of `session`."),
   orchestration: z
-    .looseObject({ enabled: z.boolean().default(false).describe("Lets this agent start tasks.") })
+    .looseObject({ enabled: z.boolean().default(false).describe(unread("Lets this agent start tasks.")) })
     .prefault({}),
   ...agentFeatures,
 });
