@@ -221,5 +221,41 @@ describe("secrets on the command line", () => {
   });
 });
 
+describe("a chat on the command line", () => {
+  it("is found by its caller's name and by its stored one; another is told of with the nearest [CLI-CHAT-1]", async () => {
+    await using gateway = await startGateway();
+    const first = await gateway.send("SAY hello");
+    await gateway.send("SAY hello", { chat_id: "melanie" });
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEYS.plain };
+    const run = (...args: string[]) => runCli([...args, "--json"], { env });
+    for (const chat of ["me", "api-me"]) {
+      for (const command of [
+        ["history", "messages", "assistant", "--chat", chat],
+        ["history", "messages", "assistant", chat],
+        ["history", "sessions", "assistant", chat],
+        ["history", "search", "assistant", chat, "hello"],
+        ["sessions", "list", "assistant", "--chat", chat],
+        ["sessions", "info", "assistant", first.body.session_id as string, "--chat", chat],
+      ]) {
+        const { code, stdout, stderr } = await run(...command);
+        expect([code, stderr], command.join(" ")).toEqual([0, ""]);
+        expect(stdout, command.join(" ")).toContain(first.body.session_id as string);
+      }
+    }
+    const unknown = await run("history", "messages", "assistant", "--chat", "melani");
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toContain(
+      'There is no chat "melani" with assistant. The nearest: api-melanie, api-me',
+    );
+    const sent = await run("messages", "send", "assistant", "SAY again", "--chat", "api-me");
+    expect(sent.code).toBe(0);
+    const { body } = await gateway.json("GET", "/api/v1/agents/assistant/chats");
+    expect((body.chats as { chatId: string }[]).map(({ chatId }) => chatId).sort()).toEqual([
+      "api-me",
+      "api-melanie",
+    ]);
+  });
+});
+
 const stopping = <T extends { stop(): Promise<unknown> }>(fake: T) =>
   Object.assign(fake, { [Symbol.asyncDispose]: async () => void (await fake.stop()) });

@@ -34,4 +34,6 @@ export const edge = {
     "a secret given as - is read from standard input, one line each in the order of the flags, and typed as an argument it is warned of",
   "COOKIE-1":
     "the dashboard's cookie has the __Host- prefix where the request is secure, and else a name of its own for each port",
+  "CLI-CHAT-1":
+    "the command line takes a chat by its caller's name and by its stored one; a chat that does not exist is an error with the nearest names",
 } as const;

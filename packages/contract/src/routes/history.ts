@@ -54,7 +54,12 @@ export const listChatSessions = route({
   tag: "history",
   params: chatParams,
   responses: { 200: () => z.object({ sessions: z.array(chatSession()) }) },
-  cli: { noun: "history", verb: "sessions", args: ["agentId", "chatId"] },
+  cli: {
+    noun: "history",
+    verb: "sessions",
+    args: ["agentId", "chatId"],
+    flags: { chat: "chatId" },
+  },
 });
 
 export const listMessages = route({
@@ -66,7 +71,12 @@ export const listMessages = route({
   params: chatParams,
   query: messagesQuery,
   responses: { 200: messagesPage },
-  cli: { noun: "history", verb: "messages", args: ["agentId", "chatId"], flags: { session: "session_id" } },
+  cli: {
+    noun: "history",
+    verb: "messages",
+    args: ["agentId", "chatId"],
+    flags: { chat: "chatId", session: "session_id" },
+  },
 });
 
 export const searchMessages = route({
@@ -82,7 +92,7 @@ export const searchMessages = route({
     noun: "history",
     verb: "search",
     args: ["agentId", "chatId", "q"],
-    flags: { session: "session_id" },
+    flags: { chat: "chatId", session: "session_id" },
   },
 });
 
@@ -99,7 +109,7 @@ export const activeDays = route({
     noun: "history",
     verb: "active-days",
     args: ["agentId", "chatId"],
-    flags: { session: "session_id" },
+    flags: { chat: "chatId", session: "session_id" },
   },
 });
 

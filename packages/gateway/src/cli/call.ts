@@ -1,4 +1,5 @@
 import type { RouteName } from "@agent-gateway/contract";
+import { resolveChat } from "./chat-name.ts";
 import type { Connection } from "./connection.ts";
 import { UsageError } from "./errors.ts";
 import type { CliRoute } from "./fields.ts";
@@ -92,6 +93,7 @@ export async function callRoute(route: CliRoute, parsed: Parsed, connection: Con
   if (route.rawBody && file === undefined) throw new UsageError("Missing: file.");
   if (left.length > 0) throw new UsageError(`Unexpected argument: ${left[0]}.`);
   await fillSecrets(input, parsed);
+  await resolveChat(route, input, connection);
 
   const name = route.name as RouteName;
   const always = route.rawReply === "sse" && route.responses[200] === null;
