@@ -42,6 +42,9 @@ async function quietHome(): Promise<string> {
   await chmod(script, 0o750);
   await symlink("run.sh", join(home, "agents/assistant/workspace/inside"));
   await symlink("/etc/hostname", join(home, "agents/assistant/workspace/outside"));
+  await symlink(".", join(home, "agents/assistant/workspace/here"));
+  await symlink("here/../../../../none", join(home, "agents/assistant/workspace/dangling-outside"));
+  await symlink("not-made-yet", join(home, "agents/assistant/workspace/dangling-inside"));
   return home;
 }
 
@@ -86,14 +89,17 @@ describe("backup", () => {
     expect((await second.send("SAY goes on")).body.response).toBe("goes on");
   }, 60_000);
 
-  it("keeps names, modes, contents and links; leaves out run, cache and links that lead out [CLI-5]", async () => {
+  it("keeps names, modes, contents and links; leaves out run, cache and links that lead out, to nothing too [CLI-5]", async () => {
     const home = await quietHome();
     const file = join(folder, "quiet.tgz");
     expect((await backup(home, "create", file)).code).toBe(0);
     const target = join(folder, "restored");
     const { code, stdout } = await backup(target, "restore", file, "--json");
     expect(code).toBe(0);
-    expect(JSON.parse(stdout).skippedLinks).toEqual(["agents/assistant/workspace/outside"]);
+    expect(JSON.parse(stdout).skippedLinks.sort()).toEqual([
+      "agents/assistant/workspace/dangling-outside",
+      "agents/assistant/workspace/outside",
+    ]);
     const list = async (root: string) =>
       (await readdir(root, { recursive: true })).filter((name) => !/^(run|cache)|outside$/.test(name)).sort();
     expect(await list(target)).toEqual(await list(home));

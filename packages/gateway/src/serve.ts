@@ -8,6 +8,7 @@ import {
   createPaths,
   type FirstRun,
   firstRun,
+  restrictHome,
   startupWarnings,
 } from "./config/index.ts";
 import { sleep, systemClock } from "./lib/clock.ts";
@@ -67,6 +68,8 @@ export async function serve(args: readonly string[]): Promise<void> {
   process.on("SIGINT", () => void stop(0));
 
   try {
+    // What the gateway makes is nobody else's, whatever it was started with.
+    process.umask(0o077);
     const { config: file, port } = readArguments(args);
     const env = { ...process.env, ...(file && { GATEWAY_CONFIG: file }), ...(port && { PORT: port }) };
     const paths = createPaths(env);
@@ -84,6 +87,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     const { gateway } = store.current;
     const audit = await auditPermissions(paths, gateway.bind);
     if (audit.refusal) throw new ConfigFileError(audit.refusal);
+    await restrictHome(paths);
     for (const warning of [...audit.warnings, ...startupWarnings(gateway)]) log.warn({}, warning);
     process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
     process.on("uncaughtException", (error) => {

@@ -6,6 +6,7 @@ export { hasVariable } from "./interpolate.ts";
 export { agentEnvFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
 export { ConfigFileError, describe as describeProblem, type Problem } from "./problems.ts";
 export { loadText } from "./read.ts";
+export { restrictHome } from "./restrict.ts";
 export type {
   AgentConfig,
   ApiKeyEntry,

@@ -1,8 +1,9 @@
+import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { parseForEdit, stringifyLike } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { readStart } from "../../lib/guarded/read.ts";
-import { openStateFile, writeState } from "../../lib/guarded/state.ts";
+import { inState, openStateFile, writeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createMutex } from "../../lib/mutex.ts";
 import { PathError } from "../../lib/safe-path.ts";
@@ -116,6 +117,8 @@ export function createAccessFile(
     },
     change: (edit) =>
       locked(async () => {
+        // A link in the folder's place is told as such, also where nothing would have to be written.
+        await inState(dirname(path), async () => {});
         const { state, text } = await look();
         if (!state) {
           throw new GatewayError("CONFLICT", "The channel's access file is broken; fix it by hand first.");

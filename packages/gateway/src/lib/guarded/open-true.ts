@@ -92,8 +92,9 @@ export async function openByDescriptor(path: string, judge: Judge): Promise<Open
 }
 
 /**
- * Where the system does not tell what a descriptor stands for: opens the true path without following a link, and
- * then looks at each of its parts again.
+ * Where the system does not tell what a descriptor stands for: opens the true path, and then looks at each of its parts
+ * again. macOS refuses a link in any part as it opens; other systems leave a narrow window to who exchanges folders
+ * and links at the right moments.
  */
 export async function openByWalk(path: string, judge: Judge): Promise<OpenedFile> {
   const truePath = await realpath(path).catch(rethrow);
