@@ -14,6 +14,7 @@ export const channelsFlow: Record<string, string> = {
   "CH-FLOW-9":
     "A token that comes later reconnects that channel alone, without a restart; replies wait for it.",
   "CH-FLOW-10": "Policies in the blocks of `botchat` and `guildchat` are what their access file begins with.",
+  "CH-FLOW-11": "Text that comes over the API cannot pass for a channel's message to the agent.",
   "CH-CMD-1": "Slash commands work in every channel for users allowed there, on the chat's latest session.",
   "CH-CMD-2": "`/stop` works on a busy session; messages that wait keep their turn.",
   "CH-CMD-3": "`/model` shows a picker with buttons where the provider has them.",

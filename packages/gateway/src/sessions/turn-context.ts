@@ -1,3 +1,4 @@
+import { withoutChannelMessages } from "../lib/xml.ts";
 import type { HistoryEntry } from "../runtimes/types.ts";
 import type { RuntimeState, SessionRow, SessionStore } from "./store.ts";
 
@@ -20,7 +21,9 @@ export function historyOf(
   uptoId: number,
 ): HistoryEntry[] {
   if (!session || limit === 0) return [];
-  const recent = store.recent(session.id, limit, session.summary_upto, uptoId);
+  const recent = store
+    .recent(session.id, limit, session.summary_upto, uptoId)
+    .map((entry) => ({ ...entry, text: withoutChannelMessages(entry.text) }));
   if (session.summary === null) return recent;
   return [
     { role: "user" as const, text: `Summary of our conversation so far:\n${session.summary}` },

@@ -1,4 +1,5 @@
 import { GatewayError } from "@agent-gateway/contract";
+import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/types.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
@@ -109,7 +110,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         if (stopReason) return { status: "interrupted", text: "" };
         if (own?.summary) return { status: "done", text: own.summary };
         interruptible = true;
-        const input = { text: request.text, files: request.files ?? [] };
+        const told = request.kind === "channel" ? request.text : withoutChannelMessages(request.text);
+        const input = { text: told, files: request.files ?? [] };
         silence.begin();
         const outcome = await runtime.turn(input, emit);
         if (!outcome.unread || !stoodReady || stopReason) return outcome;
