@@ -1,4 +1,5 @@
-import { appendFileSync, writeSync } from "node:fs";
+import { appendFileSync, mkdirSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { loadExit } from "./end-now.ts";
 import { mainThreadStack } from "./main-stack.ts";
 import { onSignals } from "./thread-signals.ts";
@@ -51,6 +52,8 @@ export function runWatchdog(data: WatchdogData, port: Port): void {
     const time = Date.now();
     const line = JSON.stringify({ level: "error", time, ...fields, msg });
     try {
+      // The main thread may have been blocked before it made the folder.
+      mkdirSync(dirname(data.logFile), { recursive: true, mode: 0o700 });
       appendFileSync(data.logFile, `${line}\n`);
       const at = new Date(time).toISOString().slice(11, 19);
       writeSync(1, `${at} error ${msg} ${JSON.stringify(fields)}\n`);
