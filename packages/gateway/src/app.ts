@@ -232,7 +232,13 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       requireSessionDir: (id, chat, session) =>
         paths.sessionDir(id, `api-${chat}`, sessions.require(id, `api-${chat}`, session).uuid),
     }),
-    ...agentRoutes({ agents }),
+    ...agentRoutes({
+      agents,
+      async onRemoved(id) {
+        await sessions.stopAgent(id);
+        await channels.removeAgent(id);
+      },
+    }),
     ...modelRoutes({
       models,
       agentModels,

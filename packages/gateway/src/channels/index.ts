@@ -166,11 +166,17 @@ export function createChannels(deps: ChannelsDeps) {
     );
   };
 
+  const abandon = (which: { agentId: string } | { before: number }, why: string) => [
+    intake.abandon(which, clock.now(), why),
+    delivery.abandon(which, clock.now(), why),
+  ];
   const sweep = () =>
     db
       .write(
         ...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
         delivery.forget(clock.now() - KEEP_MS),
+        // Those of an agent that has been out of the configuration for so long, say.
+        ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
       )
       .catch((error) => log.warn({ err: error }, "old channel messages could not be forgotten"));
   let stopSweeping = () => {};
@@ -230,6 +236,10 @@ export function createChannels(deps: ChannelsDeps) {
       await adapters.reconfigure();
       delivery.wakeAll();
       intake.wakeAll();
+    },
+    /** Ends what waits for an agent that is removed for good; one that is only missing from the file keeps its messages. */
+    async removeAgent(agentId: string) {
+      await db.write(...abandon({ agentId }, "The agent was removed."));
     },
     /** Takes nothing more; turns that run are not touched. */
     stopIntake() {

@@ -318,6 +318,13 @@ export function createSessions(deps: SessionDeps) {
       }
     },
 
+    /** Interrupts the turns of an agent that is removed; resolves when what it said is stored. */
+    async stopAgent(agentId: string) {
+      const own = turns.allRunning().filter((turn) => turn.agentId === agentId);
+      await Promise.all(own.map((turn) => turn.stop()));
+      pool.reconfigure();
+    },
+
     /** No turn begins from now on: whoever asks gets `UNAVAILABLE`. */
     refuse: turns.refuse,
     /** Interrupts what runs and keeps the text so far; resolves when it is stored. */

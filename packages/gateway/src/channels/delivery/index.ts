@@ -261,6 +261,7 @@ export function createDelivery(deps: DeliveryDeps) {
     recover: () => db.write(...store.uncertain(clock.now())),
     unsettled,
     forget: (before: number) => store.forget(before),
+    abandon: store.abandon,
     /** Messages of a place that wait to be sent, for health. */
     queued: store.queued,
     /** No new attempts; waits a moment for those under way, which would be uncertain otherwise. */

@@ -177,6 +177,16 @@ export function createOutboxStore(db: Database) {
         params: [reason, place.agentId, providerId, place.channel, place.account],
       };
     },
+    /** Gives up what was not sent yet: the messages of an agent, or those made before a time. */
+    abandon(which: { agentId: string } | { before: number }, now: number, reason: string): Statement {
+      const [condition, value] =
+        "agentId" in which ? ["agent_id = ?", which.agentId] : ["created_at < ?", which.before];
+      return {
+        sql: `UPDATE channel_outbox SET state = 'failed', settled_at = ?, reason = ?
+              WHERE ${OPEN} AND state = 'pending' AND ${condition}`,
+        params: [now, reason, value as string | number],
+      };
+    },
     /** Forgets what was settled before `before`. */
     forget(before: number): Statement {
       return { sql: "DELETE FROM channel_outbox WHERE settled_at < ?", params: [before] };

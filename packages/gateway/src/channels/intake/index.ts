@@ -353,6 +353,7 @@ export function createIntake(deps: IntakeDeps) {
     /** After sessions have closed what a crash cut off. */
     recover: () => db.write(store.putBackAll()),
     forget: store.forget,
+    abandon: store.abandon,
     queued: store.queued,
     /** Takes up nothing more; what runs ends with its turn. */
     stop() {

@@ -115,6 +115,16 @@ export function createInboxStore(db: Database) {
         params: [],
       };
     },
+    /** Ends the wait of messages that no turn will answer: those of an agent, or those received before a time. */
+    abandon(which: { agentId: string } | { before: number }, now: number, note: string): Statement {
+      const [condition, value] =
+        "agentId" in which ? ["agent_id = ?", which.agentId] : ["received_at < ?", which.before];
+      return {
+        sql: `UPDATE channel_inbox SET state = 'done', settled_at = ?, note = ?, message = NULL
+              WHERE ${OPEN} AND state IN ('waiting', 'command') AND ${condition}`,
+        params: [now, note, value as string | number],
+      };
+    },
     forget(before: number, deniedBefore: number): Statement[] {
       return [
         { sql: "DELETE FROM channel_inbox WHERE settled_at < ?", params: [before] },

@@ -5,9 +5,11 @@ import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
 export interface AgentRouteDeps {
   agents: Agents;
+  /** Ends what still runs and waits for an agent that is not configured any more. */
+  onRemoved(agentId: string): Promise<void>;
 }
 
-export function agentRoutes({ agents }: AgentRouteDeps): Endpoint[] {
+export function agentRoutes({ agents, onRemoved }: AgentRouteDeps): Endpoint[] {
   return [
     endpoint(routes.listAgents, async ({ principal }) =>
       json({ agents: (await agents.list()).filter(({ id }) => reaches(principal, id)) }),
@@ -19,6 +21,7 @@ export function agentRoutes({ agents }: AgentRouteDeps): Endpoint[] {
     ),
     endpoint(routes.deleteAgent, async ({ params }) => {
       await agents.remove(params.agentId);
+      await onRemoved(params.agentId);
       return json({ deleted: true as const, id: params.agentId });
     }),
   ];

@@ -1,0 +1,5 @@
+/** The end of an agent. */
+export const agents: Readonly<Record<string, string>> = {
+  "AGENT-END-1":
+    "Removing an agent ends its turns and closes what waits for it; one that is only missing from the file keeps its messages.",
+};
