@@ -29,12 +29,18 @@ export async function attempt(
   adapter: ChannelAdapter,
   row: OutboxRow,
 ): Promise<SendOutcome> {
-  const outgoing = outgoingOf(deps.store, row);
-  if (!outgoing) return { status: "failed", reason: "There is nothing to send." };
-  const { content, replaces } = outgoing;
-  if (content.kind === "file" && !(await exists(content.path))) {
-    return { status: "failed", reason: "The file is not there any more." };
+  let outgoing: Outgoing | undefined;
+  let there = true;
+  try {
+    outgoing = outgoingOf(deps.store, row);
+    if (outgoing?.content.kind === "file") there = await exists(outgoing.content.path);
+  } catch (error) {
+    deps.log.error({ err: error, row: row.id }, "a message could not be read; trying again");
+    return { status: "retry", reason: "The message could not be read." };
   }
+  if (!outgoing) return { status: "failed", reason: "There is nothing to send." };
+  if (!there) return { status: "failed", reason: "The file is not there any more." };
+  const { replaces } = outgoing;
   const outcome = await once(deps, adapter, outgoing);
   if (replaces === undefined || outcome.status !== "failed") return outcome;
   // Gone or too old to change: the text then comes as a message of its own. That is on disk first, or a crash would

@@ -164,27 +164,27 @@ export function createDelivery(deps: DeliveryDeps) {
   const run = async (key: string, lane: Lane): Promise<void> => {
     while (!stopped.signal.aborted) {
       lane.wake = new AbortController();
-      const adapter = deps.adapter(lane.place);
-      if (adapter && lane.edit) await showEdit(lane, adapter);
-      const row = store.next(lane.place, lane.chatId);
-      // Nothing may come between this look and the lane's end, or a wake-up would be lost.
-      if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) break;
-      const now = clock.now();
-      // In a clock that was set back, the row's own times lie ahead and say nothing.
-      const wait = now < (row.sending_at ?? row.created_at) ? 0 : row.next_at - now;
       try {
+        const adapter = deps.adapter(lane.place);
+        if (adapter && lane.edit) await showEdit(lane, adapter);
+        const row = store.next(lane.place, lane.chatId);
+        // Nothing may come between this look and the lane's end, or a wake-up would be lost.
+        if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) break;
+        const now = clock.now();
+        // In a clock that was set back, the row's own times lie ahead and say nothing.
+        const wait = now < (row.sending_at ?? row.created_at) ? 0 : row.next_at - now;
         if (now >= row.created_at + EXPIRES_MS) {
           const reason = row.reason ?? "The channel was off for a day.";
-          await settle(row, { status: "failed", reason });
+          await settle(row, { status: "failed", reason }, { lane });
         } else if (row.uncertain_at !== null && !mayRepeat(row, adapter)) {
           const outcome = { status: "unknown", reason: row.reason ?? NOT_REPEATED, final: true } as const;
           deps.onOutcome(lane.place, outcome);
-          await settle(row, outcome);
+          await settle(row, outcome, { lane });
         } else if (wait > 0) {
           await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
         } else await sendOne(row, adapter!, lane);
       } catch (error) {
-        log.error({ err: error, row: row.id }, "a message could not be sent yet");
+        log.error({ err: error, chat: lane.chatId }, "a message could not be sent yet");
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
       }
     }

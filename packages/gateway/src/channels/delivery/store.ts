@@ -30,6 +30,9 @@ export interface Sending {
 /** Repeated word for word in a query, this lets SQLite use the small index of open rows. */
 const OPEN = "state IN ('pending', 'sending')";
 
+const UNANSWERED =
+  "WHERE NOT EXISTS (SELECT 1 FROM channel_inbox WHERE id = ? AND state IN ('done', 'denied'))";
+
 /** Reads and statements of the outbox. */
 export function createOutboxStore(db: Database) {
   return {
@@ -43,9 +46,10 @@ export function createOutboxStore(db: Database) {
           ...(index === contents.length - 1 && handshake !== undefined && { handshake }),
         };
         return {
+          // The reply may be on its way to the disk while a progress message is put out.
           sql: `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, purpose, key, target, content,
-                  state, attempts, next_at, created_at, sending_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                RETURNING id`,
+                  state, attempts, next_at, created_at, sending_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+                ${purpose === "progress" ? UNANSWERED : ""} RETURNING id`,
           params: [
             place.agentId,
             place.channel,
@@ -61,6 +65,7 @@ export function createOutboxStore(db: Database) {
             now,
             now,
             state === "sending" ? now : null,
+            ...(purpose === "progress" ? [inbox] : []),
           ],
         };
       });

@@ -280,13 +280,21 @@ export function createIntake(deps: IntakeDeps) {
 
   const work = async (key: string, agentId: string, channel: string, chatId: string): Promise<void> => {
     while (!stopped.signal.aborted) {
-      const taken = await take(agentId, channel, chatId);
-      // Synchronous from this look to the worker's end, or a wake-up would be lost.
-      if (taken.length === 0 || !open(taken[0]!.row)) {
-        if (store.waiting(agentId, channel, chatId, 1).length === 0 || taken.length > 0) break;
-        continue;
+      try {
+        const taken = await take(agentId, channel, chatId);
+        // Synchronous from this look to the worker's end, or a wake-up would be lost.
+        if (taken.length === 0 || !open(taken[0]!.row)) {
+          if (store.waiting(agentId, channel, chatId, 1).length === 0 || taken.length > 0) break;
+          continue;
+        }
+        await attemptUntilDone(taken);
+      } catch (error) {
+        log.error(
+          { err: error, agent: agentId, channel },
+          "a chat's messages could not be read; trying again",
+        );
+        await sleep(clock, RETRY_FIRST_MS, stopped.signal);
       }
-      await attemptUntilDone(taken);
     }
     workers.delete(key);
   };
