@@ -29,13 +29,28 @@ export function withTempFolder(runtime: Runtime): Runtime {
   };
 }
 
+/** By its path, whose folder it is; `removal` once that is going. */
+const owners = new Map<string, { removal?: Promise<void> }>();
+
 async function makeTempFolder(sessionDir: string) {
   const dir = join(sessionDir, "tmp");
-  // A gateway that was killed left it.
+  const before = owners.get(dir);
+  const own: { removal?: Promise<void> } = {};
+  owners.set(dir, own);
+  await before?.removal;
+  // A gateway that was killed left it, or a process that is still ending.
   await removeFolderBelow(dir, 1);
   await makeFolderBelow(dir, 1);
+  const removeNow = async () => {
+    await removeFolderBelow(dir, 1).catch(() => {});
+    if (owners.get(dir) === own) owners.delete(dir);
+  };
   return {
     env: { TMPDIR: dir, TMP: dir, TEMP: dir },
-    remove: () => removeFolderBelow(dir, 1).catch(() => {}),
+    /** Leaves it to the session's next process when that has it already. */
+    async remove() {
+      if (owners.get(dir) === own) own.removal ??= removeNow();
+      await own.removal;
+    },
   };
 }
