@@ -59,6 +59,31 @@ describe("the quota of an agent's media folder", () => {
     expect(await add(quota, "a", 0)).toBe("kept");
   });
 
+  it("counts a folder again that has been emptied since, before it refuses a file [SPACE-1]", async () => {
+    const { make, put, folder, clock } = await rig(100);
+    await put("old.png", 90);
+    const quota = make();
+    expect(await add(quota, "a", 10)).toBe("kept");
+    await rm(join(folder, "a"), { recursive: true });
+    clock.advance(30_000);
+    expect(await Promise.all([add(quota, "a", 20, 20), add(quota, "a", 20, 20)])).toEqual(["kept", "kept"]);
+    expect(await add(quota, "a", 21)).toBe("QUOTA_EXCEEDED");
+    expect(await add(quota, "a", 20)).toBe("kept");
+  });
+
+  it("counts a folder again that could not be counted [FAULT-4]", async () => {
+    const { folder, clock } = await rig(100);
+    let fails = true;
+    const folderOf = () => {
+      if (fails) throw new Error("too many open files");
+      return join(folder, "a");
+    };
+    const quota = createQuota({ folderOf, limit: () => 100, clock });
+    await expect(add(quota, "a", 1)).rejects.toThrow("too many");
+    fails = false;
+    expect(await add(quota, "a", 1)).toBe("kept");
+  });
+
   it("holds for files that come at the same time [SPACE-1]", async () => {
     const { make } = await rig(100);
     const quota = make();

@@ -3,14 +3,13 @@ import type { Clock } from "../lib/clock.ts";
 import { openRoot } from "../lib/guarded/folder.ts";
 import { filesBelow } from "../lib/guarded/tree.ts";
 
-/** A full folder is counted again this often at most: files may have been deleted since. */
+/** A folder that seems full is counted again this often at most: files may have been deleted since. */
 const RECOUNT_MS = 30_000;
 
 interface Count {
   bytes: number;
   at: number;
-  /** True once a file found no room. */
-  full: boolean;
+  recounting?: Promise<void> | undefined;
 }
 
 /** Bytes of the files below a folder; links are not followed, what cannot be read counts nothing. */
@@ -40,19 +39,32 @@ export function createQuota({
   clock: Clock;
 }) {
   const counts = new Map<string, Promise<Count>>();
-  const count = async (agentId: string): Promise<Count> => ({
-    bytes: await sizeOf(folderOf(agentId)),
-    at: clock.now(),
-    full: false,
-  });
-  const current = async (agentId: string): Promise<Count> => {
-    const counting = counts.get(agentId) ?? count(agentId);
+  const count = async (agentId: string): Promise<Count> => {
+    const at = clock.now();
+    return { bytes: await sizeOf(folderOf(agentId)), at };
+  };
+  const current = (agentId: string): Promise<Count> => {
+    const known = counts.get(agentId);
+    if (known) return known;
+    const counting = count(agentId);
     counts.set(agentId, counting);
-    const known = await counting;
-    if (!known.full || clock.now() - known.at < RECOUNT_MS) return known;
-    // Others may have begun to count meanwhile.
-    if (counts.get(agentId) === counting) counts.set(agentId, count(agentId));
-    return counts.get(agentId) as Promise<Count>;
+    counting.catch(() => counts.delete(agentId));
+    return counting;
+  };
+  const recount = async (agentId: string, known: Count): Promise<void> => {
+    const before = known.bytes;
+    const { bytes, at } = await count(agentId);
+    // What came meanwhile may be among it: rather counted twice than not at all.
+    known.bytes = bytes + Math.max(0, known.bytes - before);
+    known.at = at;
+  };
+  /** Looks again at a folder that seems full, unless that was done lately; several files wait for one look. */
+  const lookAgain = async (agentId: string, known: Count): Promise<void> => {
+    if (clock.now() - known.at < RECOUNT_MS) return;
+    known.recounting ??= recount(agentId, known).finally(() => {
+      known.recounting = undefined;
+    });
+    await known.recounting;
   };
 
   return {
@@ -65,10 +77,8 @@ export function createQuota({
       let taken = 0;
       async function* counted() {
         for await (const chunk of content) {
-          if (known.bytes + chunk.length > limit()) {
-            known.full = true;
-            throw new GatewayError("QUOTA_EXCEEDED");
-          }
+          if (known.bytes + chunk.length > limit()) await lookAgain(agentId, known);
+          if (known.bytes + chunk.length > limit()) throw new GatewayError("QUOTA_EXCEEDED");
           known.bytes += chunk.length;
           taken += chunk.length;
           yield chunk;
