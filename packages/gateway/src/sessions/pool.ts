@@ -241,7 +241,7 @@ export function createPool(deps: SessionDeps) {
     /** True while `reserve` would find a place for the session; without an id, for a new one. */
     hasRoom(agent: AgentConfig, sessionId: string | undefined): boolean {
       const known = sessionId === undefined ? undefined : places.get(sessionId);
-      if (known && (known.busy || sameProcess(known.agent, agent))) return true;
+      if (known && sameProcess(known.agent, agent)) return true;
       return surplusOf(agent, known) !== undefined;
     },
     /** Resolves when a place of the agent may have become free, after `ms`, or when `signal` aborts. */
@@ -256,7 +256,8 @@ export function createPool(deps: SessionDeps) {
     reserve(agent: AgentConfig, session: Omit<ToolScope, "onAttachment" | "sessionDir" | "agentId">): Place {
       if (stopped) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
       const known = places.get(session.sessionId);
-      if (known && !known.busy && !sameProcess(known.agent, agent)) void drop(known);
+      // Also one that is still starting, after a restart: it was told what no longer holds.
+      if (known && !sameProcess(known.agent, agent)) void drop(known);
       let place = places.get(session.sessionId);
       if (!place) {
         evictFor(agent);
@@ -299,9 +300,10 @@ export function createPool(deps: SessionDeps) {
 
     /** Removes the folders of spare processes that an earlier run left. */
     async sweepSpares(agentId: string) {
-      const own = new Set([...places.values()].map(({ spareDir }) => spareDir));
       const folder = dirname(deps.sessionDir(agentId, SPARE_CHAT, "-"));
       const names = await namesBelow(folder, SESSION_DEPTH - 1, MAX_SWEPT).catch(() => []);
+      // Looked at last: a spare process may have started meanwhile.
+      const own = new Set([...places.values()].map(({ spareDir }) => spareDir));
       const left = names.map((name) => join(folder, name)).filter((path) => !own.has(path));
       await Promise.allSettled(left.map((path) => removeFolderBelow(path, SESSION_DEPTH)));
     },
