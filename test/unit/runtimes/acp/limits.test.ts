@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAcpRuntime } from "../../../../packages/gateway/src/runtimes/acp/index.ts";
 import { recogniseCommand } from "../../../../packages/gateway/src/runtimes/acp/programs.ts";
+import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { tempFolder } from "../../../fixtures/temp-home.ts";
 import { root } from "../../../harness.ts";
 import { openOptions, runTurn } from "../open-options.ts";
+import { openFake } from "./open-fake.ts";
 
 const FAKE = join(root, "test/fixtures/fake-acp-agent.mjs");
 
@@ -189,6 +191,24 @@ describe("a tool that is used without permission [LIM-4]", () => {
     const fine = "TOOL Read\nFAILTOOL Bash\nASK Bash execute allow_once,reject_once";
     expect((await runTurn(one, fine)).outcome).toMatchObject({ status: "done", text: "id-reject_once" });
     expect((await runTurn(await session(true), "TOOL Bash")).outcome.status).toBe("done");
+  });
+});
+
+describe("a question for a tool that waits for the disk", () => {
+  test("counts as asked from the moment it came [LIM-4]", async () => {
+    const clock = manualClock();
+    const asked = Promise.withResolvers<void>();
+    const disk = Promise.withResolvers<void>();
+    const acting = () => {
+      asked.resolve();
+      return disk.promise;
+    };
+    const session = await openFake({}, { allowTools: false, clock, acting });
+    const turn = runTurn(session, "ASK Bash execute allow_once,reject_once in_progress");
+    await asked.promise;
+    clock.advance(5_000);
+    disk.resolve();
+    expect((await turn).outcome).toMatchObject({ status: "done", text: "id-reject_once" });
   });
 });
 

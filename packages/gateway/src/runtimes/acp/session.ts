@@ -45,13 +45,16 @@ export async function openAcpSession(
     current?.reader.read(params.update);
   };
   const permit = async (params: Fields): Promise<Fields> => {
-    await options.acting?.();
-    if (isFields(params.toolCall)) current?.reader.asked(params.toolCall);
-    const known = (id: string) => current?.reader.toolName(id);
-    if (isFields(params.toolCall) && typeof params.toolCall.toolCallId === "string") {
-      current?.asked(params.toolCall.toolCallId);
+    const run = current;
+    const { toolCall } = params;
+    // Before any wait: what is not asked for soon counts as used without a question.
+    if (isFields(toolCall)) {
+      if (typeof toolCall.toolCallId === "string") run?.asked(toolCall.toolCallId);
+      run?.reader.asked(toolCall);
     }
-    return answerPermission(params, rules, known, current?.interrupted ?? true);
+    await options.acting?.();
+    const over = run === undefined || run !== current || run.interrupted;
+    return answerPermission(params, rules, (id) => run?.reader.toolName(id), over);
   };
   const onRequest = (method: string, params: Fields): Promise<Fields> | undefined =>
     method === "session/request_permission" ? permit(params) : undefined;
