@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
   it("lets only admin keys in, by an HttpOnly SameSite=Strict cookie, and keeps no key in the page [DASH-1, AUTH-4]", async () => {
     await open({ login: false });
     await logIn(page, "no-such-key");
-    await page.getByText("The API key is not one of this gateway's.").waitFor();
+    await page.getByText("The gateway does not know this API key.").waitFor();
     await logIn(page, KEYS.plain);
     await page.getByText("Only an admin key opens the dashboard.").waitFor();
     await logIn(page, KEYS.admin);

@@ -14,14 +14,14 @@ type Part<K extends string, T> = [T] extends [undefined]
   : Record<never, never> extends T
     ? { [P in K]?: T }
     : { [P in K]: T };
-/** Query fields travel as text; numbers may be given as such. */
+/** Query fields are sent as text; numbers are accepted too. */
 type Fields<T> = { [K in keyof T]: T[K] extends string | undefined ? T[K] | number : T[K] };
 
 interface Common {
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
 }
-/** What a call of the route takes. A raw body (upload, import) is anything that `fetch` sends. */
+/** Arguments of a call to the route. A raw body (upload, import) is anything that `fetch` can send. */
 export type CallInput<N extends RouteName> = Part<"params", InputOf<Decl<N>, "params">> &
   Part<"query", Fields<InputOf<Decl<N>, "query">>> &
   (Decl<N> extends { rawBody: string } ? { body: BodyInit } : Part<"body", InputOf<Decl<N>, "body">>) &
@@ -31,7 +31,7 @@ type Arguments<N extends RouteName> =
 type Replies<R> = {
   [S in keyof R]: R[S] extends () => z.ZodType ? z.output<ReturnType<R[S]>> : undefined;
 }[keyof R];
-/** What the route answers; undefined where it has no JSON. */
+/** The route's JSON reply; undefined if it has none. */
 export type CallReply<N extends RouteName> = Replies<Decl<N>["responses"]>;
 
 /** Calls the gateway's routes. Every method rejects with a `GatewayError`, or with the reason of its signal. */
@@ -39,8 +39,8 @@ export interface Client {
   /** The JSON reply. */
   call<N extends RouteName>(name: N, ...args: Arguments<N>): Promise<CallReply<N>>;
   /**
-   * The frames of a turn, as they come; asks `sendMessage` for a stream by itself. Ends after the last frame, throws
-   * `UPSTREAM_UNAVAILABLE` when the stream breaks off before, and yields nothing where there is no turn (204).
+   * The frames of a turn as they arrive; makes `sendMessage` stream. Ends after the last frame, throws
+   * `UPSTREAM_UNAVAILABLE` if the stream breaks off early, and yields nothing if there is no turn (204).
    * @example for await (const frame of client.stream("sendMessage", { params, body })) show(frame)
    */
   stream<N extends RouteName>(name: N, ...args: Arguments<N>): AsyncGenerator<TurnFrame, void>;
@@ -49,7 +49,7 @@ export interface Client {
 }
 
 export interface ClientOptions {
-  /** `http://127.0.0.1:10850`, or any address under which a proxy serves it. */
+  /** `http://127.0.0.1:10850`, or any URL where a proxy serves it. */
   baseUrl: string;
   /** Absent in a browser with a dashboard session. */
   key?: string | undefined;
@@ -62,7 +62,7 @@ interface Loose extends Common {
   body?: unknown;
 }
 
-/** Makes a client; it keeps no state. */
+/** Creates a stateless client. */
 export function createClient({ baseUrl, key, fetch = globalThis.fetch }: ClientOptions): Client {
   const base = baseUrl.replace(/(?<!\/)\/+$/, "");
 
@@ -107,7 +107,7 @@ export function createClient({ baseUrl, key, fetch = globalThis.fetch }: ClientO
 
 /**
  * The frames in a streamed response.
- * @throws TypeError for a reply that is no stream, as that of a slash command
+ * @throws TypeError for a reply that is not a stream, such as that of a slash command
  */
 export async function* readTurn(response: Response): AsyncGenerator<TurnFrame, void> {
   if (!response.body || !response.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -118,7 +118,7 @@ export async function* readTurn(response: Response): AsyncGenerator<TurnFrame, v
     if (data === DONE) return;
     yield JSON.parse(data) as TurnFrame;
   }
-  throw new GatewayError("UPSTREAM_UNAVAILABLE", "The stream broke off before its end.");
+  throw new GatewayError("UPSTREAM_UNAVAILABLE", "The stream broke off before it was complete.");
 }
 
 function pathOf(decl: RouteDecl, params: Record<string, string>): string {
@@ -130,9 +130,9 @@ function pathOf(decl: RouteDecl, params: Record<string, string>): string {
 }
 
 function encodeSegment(segment: string | undefined, name: string): string {
-  // URL parsers resolve dot segments, escaped or not: the request would go to another route.
+  // URL parsers resolve dot segments, escaped or not, which would send the request to another route.
   if (segment === undefined || segment === "" || segment === "." || segment === "..") {
-    const message = "must be given, and neither . nor ..";
+    const message = "is required, and cannot be . or ..";
     throw new GatewayError("INVALID_REQUEST", `${name}: ${message}.`, { details: [{ path: name, message }] });
   }
   return encodeURIComponent(segment);
@@ -154,7 +154,7 @@ export async function errorOf(response: Response): Promise<GatewayError> {
   if (typeof error !== "string" || typeof code !== "string" || !Object.hasOwn(ERROR_CODES, code)) {
     return new GatewayError(
       "UPSTREAM_UNAVAILABLE",
-      `The server answered ${status} in words that are not the gateway's.`,
+      `The server answered ${status}, but not in the gateway's error format.`,
       {
         status,
         ...headers,

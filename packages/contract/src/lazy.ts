@@ -1,9 +1,9 @@
-/** Something that is made when it is first asked for. */
+/** A value that is created on first use. */
 export type Lazy<T> = () => T;
 
 /**
- * Makes a value at the first call and gives the same one from then on. Schemas are declared this way because a start
- * loads all of them and needs hardly one.
+ * Creates a value on the first call and returns the same one from then on. Schemas are declared this way because a
+ * start loads all of them and needs hardly any.
  * @example export const done = lazy(() => z.object({ ok: z.literal(true) }));
  */
 export function lazy<T extends object>(make: () => T): Lazy<T> {

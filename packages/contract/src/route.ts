@@ -7,12 +7,12 @@ export type AuthLevel = "none" | "key" | "write" | "admin" | "ticket" | "signatu
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Shape = Lazy<z.ZodObject<z.ZodRawShape>>;
 
-/** What a body other than JSON is. `ndjson` and `binary` are handed on as a stream. */
+/** Type of a body that is not JSON. `ndjson` and `binary` are passed on as a stream. */
 export type RawBody = "binary" | "ndjson";
-/** What a reply other than JSON is. */
+/** Type of a reply that is not JSON. */
 export type RawReply = "sse" | "ndjson" | "binary" | "text" | "html";
 
-/** How a route appears in the command-line client; absent where a shell makes no sense of it. */
+/** How a route appears in the command-line client; absent if it makes no sense in a shell. */
 export interface CliDecl {
   noun: string;
   verb: string;
@@ -24,11 +24,11 @@ export interface CliDecl {
    */
   flags?: Readonly<Record<string, string>>;
   /**
-   * Arguments that choose this route among those that share the command, instead of being sent:
-   * `{ channel: "botchat" }`. All of them have the same names here, and in the same places of `args`.
+   * Arguments that select this route among those that share the command, and are not sent:
+   * `{ channel: "botchat" }`. All routes of a command use the same names here, in the same places in `args`.
    */
   fixed?: Readonly<Record<string, string>>;
-  /** What the command does, where several routes share it. */
+  /** Description of the command, if several routes share it. */
   summary?: string;
 }
 
@@ -44,15 +44,15 @@ export interface RouteDecl {
   params?: Shape;
   query?: Shape;
   body?: Lazy<z.ZodType>;
-  /** True where a missing body is fine. */
+  /** True if the body may be missing. */
   bodyOptional?: true;
   rawBody?: RawBody;
   rawReply?: RawReply;
-  /** JSON replies by status; `null` where the status has no body. */
+  /** JSON replies by status; `null` if the status has no body. */
   responses: Readonly<Record<number, Lazy<z.ZodType> | null>>;
   /** Stores something new: 503 while the disk is nearly full. */
   stores?: true;
-  /** Codes beyond those that auth and validation bring. */
+  /** Codes in addition to those of auth and validation. */
   errors?: readonly ErrorCode[];
   cli?: CliDecl;
 }
@@ -74,7 +74,7 @@ export type ReplyOf<D extends RouteDecl> = {
 
 /**
  * Codes that a declaration implies: those of its auth level, parameters and body. Any request can have a broken
- * address or a foreign `Host`.
+ * address or an unknown `Host`.
  */
 export function impliedErrors(decl: RouteDecl): ErrorCode[] {
   const codes = new Set<ErrorCode>(["INVALID_REQUEST", "FORBIDDEN", "RATE_LIMITED", "INTERNAL"]);

@@ -1,17 +1,17 @@
 import type { ChannelState } from "./schemas/channel-health.ts";
 
-/** Who waits for approval, in the same words for all channels. */
+/** A pending pairing request, in the same form for all channels. */
 export interface Waiting {
   channel: ChannelState["channel"];
-  /** Of `devicechat`. */
+  /** `devicechat` only. */
   account?: string;
   kind: "user" | "group";
-  /** Id of the sender, or of the group, guild or room that asks. */
+  /** Id of the sender, group, guild or room that asks. */
   id: string;
   /** Id that dismisses it. */
   senderId: string;
   name: string | null;
-  /** Absent where pairing is off. */
+  /** Absent if pairing is off. */
   code: string | null;
   /** Unix ms. */
   since: number;

@@ -36,7 +36,7 @@ it("a key that nothing reads is documented as without effect, and no other [CONF
     const handedOn = HANDED_ON.some((end) => path.endsWith(end));
     const used =
       !handedOn && (OWN.includes(path) || new RegExp(`\\b${name.replace(/[^\w]/g, "")}\\b`).test(text));
-    return used === description.includes("without effect yet");
+    return used === description.includes("No effect yet");
   });
   expect(wrong.map(([path]) => path)).toEqual([]);
 });

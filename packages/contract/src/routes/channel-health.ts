@@ -7,7 +7,7 @@ export const listChannels = route({
   method: "GET",
   path: "/api/v1/agents/:agentId/channels",
   auth: "key",
-  summary: "State of each channel of an agent, as its connection last proved it.",
+  summary: "Show the state of each of an agent's channels, as last proved by its connection.",
   tag: "channels",
   params: agentParams,
   responses: { 200: () => z.object({ channels: z.array(channelState()) }) },
@@ -17,22 +17,20 @@ export const traceMessage = route({
   method: "GET",
   path: "/api/v1/agents/:agentId/channels/trace/:messageId",
   auth: "key",
-  summary: "What became of one message: received, stored, turn, reply, delivery.",
+  summary: "Trace one message: received, stored, turn, reply, delivery.",
   tag: "channels",
   params: () =>
     z.object({
       agentId: z.string(),
       messageId: z
         .string()
-        .describe(
-          "The gateway's number of the message, a request id, or the provider's id of an event or message.",
-        ),
+        .describe("The gateway's message number, a request id, or the provider's id of an event or message."),
     }),
   query: () =>
     z.object({
       channel: channelName()
         .optional()
-        .describe("Only this channel: ids of providers are not unique among them."),
+        .describe("Search only this channel; provider ids are not unique across channels."),
     }),
   responses: { 200: trace },
   errors: ["NOT_FOUND"],
@@ -42,7 +40,7 @@ export const allowInChannel = route({
   method: "POST",
   path: "/api/v1/agents/:agentId/channels/allow",
   auth: "admin",
-  summary: "Let a user or a group write through a channel.",
+  summary: "Allow a user or a group to write through a channel.",
   tag: "channels",
   params: agentParams,
   body: allow,

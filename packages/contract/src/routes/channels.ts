@@ -6,10 +6,10 @@ import { agentParams } from "../schemas/common.ts";
 
 const path = (channel: string, rest: string) => `/api/v1/agents/:agentId/${channel}/${rest}`;
 const admin = { auth: "admin", tag: "channels" } as const;
-/** What writes to the access file or the configuration meets a broken one. */
+/** Routes that write to the access file or the configuration can find it broken. */
 const WRITES = ["CONFLICT"] as const;
 
-/** The same command for all channels; the one that is named chooses the route. */
+/** One command for all channels; its channel argument selects the route. */
 const command = (channel: string, verb: string, summary: string, ...more: string[]) => ({
   noun: "channels",
   verb,
@@ -24,10 +24,10 @@ const pending = <R extends Lazy<z.ZodType>>(channel: string, reply: R) =>
     method: "GET",
     path: path(channel, "pending"),
     ...admin,
-    summary: `Who waits for approval in ${channel}.`,
+    summary: `List pending pairing requests in ${channel}.`,
     params: agentParams,
     responses: { 200: reply },
-    cli: command(channel, "pending", "Who waits for approval."),
+    cli: command(channel, "pending", "List pending pairing requests."),
   });
 
 const dismiss = (channel: string) =>
@@ -35,11 +35,11 @@ const dismiss = (channel: string) =>
     method: "DELETE",
     path: path(channel, "pending/:senderId"),
     ...admin,
-    summary: `Forget who waits in ${channel}, by the id of the sender or group; they may ask again.`,
+    summary: `Remove a pending request in ${channel}, by the id of the sender or group; they may ask again.`,
     params: schemas.senderParams,
     responses: { 200: schemas.done },
     errors: WRITES,
-    cli: command(channel, "dismiss", "Forget who waits, by id; they may ask again.", "senderId"),
+    cli: command(channel, "dismiss", "Remove a pending request, by id; they may ask again.", "senderId"),
   });
 
 const settle = <B extends Lazy<z.ZodType>>(channel: string, verb: "approve" | "deny", body: B) =>
@@ -47,17 +47,12 @@ const settle = <B extends Lazy<z.ZodType>>(channel: string, verb: "approve" | "d
     method: "POST",
     path: path(channel, verb),
     ...admin,
-    summary: `${verb === "approve" ? "Let in" : "Refuse"} who waits under a pairing code in ${channel}.`,
+    summary: `${verb === "approve" ? "Approve" : "Deny"} a pairing code in ${channel}.`,
     params: agentParams,
     body,
     responses: { 200: schemas.settledKnock },
     errors: ["NOT_FOUND", ...WRITES],
-    cli: command(
-      channel,
-      verb,
-      `${verb === "approve" ? "Let in" : "Refuse"} who waits under a pairing code.`,
-      "code",
-    ),
+    cli: command(channel, verb, `${verb === "approve" ? "Approve" : "Deny"} a pairing code.`, "code"),
   });
 
 const policy = (channel: string) =>
@@ -78,13 +73,13 @@ const list = <R extends Lazy<z.ZodType>>(channel: string, rest: string, what: st
     method: "GET",
     path: path(channel, rest),
     ...admin,
-    summary: `${what} that may write through ${channel}.`,
+    summary: `List the ${what.toLowerCase()} that may write through ${channel}.`,
     params: agentParams,
     responses: { 200: reply },
     cli: command(
       channel,
       what === "Users" ? "users" : "groups",
-      what === "Users" ? "Users that may write." : "Groups or servers that may write.",
+      what === "Users" ? "List the users that may write." : "List the groups or servers that may write.",
     ),
   });
 
@@ -98,14 +93,14 @@ const revoke = <P extends Lazy<z.ZodObject<z.ZodRawShape>>>(
     method: "DELETE",
     path: path(channel, rest),
     ...admin,
-    summary: `Take ${what} off the list of ${channel}.`,
+    summary: `Remove ${what} from ${channel}'s list.`,
     params,
     responses: { 200: schemas.done },
     errors: WRITES,
     cli: command(
       channel,
       what === "a user" ? "revoke" : "revoke-group",
-      what === "a user" ? "Take a user off the list." : "Take a group or server off the list.",
+      what === "a user" ? "Remove a user from the list." : "Remove a group or server from the list.",
       rest.slice(rest.indexOf(":") + 1),
     ),
   });

@@ -7,12 +7,12 @@ export const listDeliveries = route({
   method: "GET",
   path: "/api/v1/agents/:agentId/channels/deliveries",
   auth: "key",
-  summary: "Replies of the last 30 days that may not have arrived, the newest first.",
+  summary: "List replies of the last 30 days that may not have arrived, newest first.",
   tag: "channels",
   params: agentParams,
   query: () =>
     z.object({
-      state: deliveryState().optional().describe("Only those in this state."),
+      state: deliveryState().optional().describe("Only replies in this state."),
       limit: z.coerce.number().int().min(1).max(200).default(50),
     }),
   responses: { 200: () => z.object({ deliveries: z.array(delivery()) }) },
@@ -23,7 +23,7 @@ export const sendDeliveryAgain = route({
   method: "POST",
   path: "/api/v1/agents/:agentId/channels/deliveries/:id/send-again",
   auth: "write",
-  summary: "Send a reply once more that may not have arrived. The recipient may then have it twice.",
+  summary: "Resend a reply that may not have arrived. The recipient may get it twice.",
   tag: "channels",
   params: () =>
     z.object({

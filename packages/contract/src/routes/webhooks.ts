@@ -29,7 +29,7 @@ export const verifyWebhook = route({
   ...handshake,
   method: "GET",
   path: "/webhooks/:app",
-  summary: "A provider's verification of the address, for the first agent that has the channel.",
+  summary: "Answer a provider's verification request, for the first agent that has the channel.",
   params: anyAgent,
 });
 
@@ -37,7 +37,7 @@ export const verifyAgentWebhook = route({
   ...handshake,
   method: "GET",
   path: "/webhooks/:app/:agentId",
-  summary: "A provider's verification of the address.",
+  summary: "Answer a provider's verification request.",
   params: oneAgent,
 });
 
@@ -45,7 +45,8 @@ export const receiveWebhook = route({
   ...events,
   method: "POST",
   path: "/webhooks/:app",
-  summary: "A provider's signed events, for the first agent that has the channel; 200 once they are on disk.",
+  summary:
+    "Receive a provider's signed events, for the first agent that has the channel; 200 once they are on disk.",
   params: anyAgent,
 });
 
@@ -53,6 +54,6 @@ export const receiveAgentWebhook = route({
   ...events,
   method: "POST",
   path: "/webhooks/:app/:agentId",
-  summary: "A provider's signed events; 200 once they are on disk.",
+  summary: "Receive a provider's signed events; 200 once they are on disk.",
   params: oneAgent,
 });

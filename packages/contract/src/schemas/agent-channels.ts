@@ -2,7 +2,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { CHANNEL_IDS } from "./channel-ids.ts";
 
-/** What Telegram, Discord, LINE and Slack give out as tokens and secrets is one word of ASCII. */
+/** Tokens and secrets from Telegram, Discord, LINE and Slack are one word of ASCII. */
 const secret = lazy(() =>
   z
     .string()
@@ -10,7 +10,7 @@ const secret = lazy(() =>
     .regex(/^[\x21-\x7e]{1,1000}$/, { error: "must be 1-1000 printable ASCII characters without spaces" })
     .nullable()
     .optional()
-    .describe("Kept in the agent's .env, never shown; null clears it."),
+    .describe("Stored in the agent's .env and never shown; null clears it."),
 );
 const url = lazy(() =>
   z
@@ -21,7 +21,7 @@ const url = lazy(() =>
     })
     .nullable()
     .optional()
-    .describe("Address of the provider's API, for servers of your own; admin keys only."),
+    .describe("URL of the provider's API, if you run your own server; admin keys only."),
 );
 const flag = (what: string) => z.boolean().nullable().optional().describe(what);
 const ids = ({ pattern, error }: { pattern: RegExp; error: string }, what: string) =>
@@ -40,7 +40,7 @@ const pairing = lazy(() => flag("Gives unknown senders a pairing code."));
 const DM_IDS = "Ids that may write directly; replaces the list.";
 const GROUP_IDS = "Ids of groups that may write; replaces the list.";
 
-const enabled = lazy(() => flag("Turns the channel on or off; its settings stay."));
+const enabled = lazy(() => flag("Turns the channel on or off; its settings are kept."));
 const coalesceMs = lazy(() =>
   z
     .number()
@@ -49,7 +49,7 @@ const coalesceMs = lazy(() =>
     .max(60_000)
     .nullable()
     .optional()
-    .describe("Messages of one sender that come within this time become one turn."),
+    .describe("Messages from one sender that arrive within this time become one turn."),
 );
 const progressMs = lazy(() =>
   z
@@ -59,7 +59,9 @@ const progressMs = lazy(() =>
     .max(600_000)
     .nullable()
     .optional()
-    .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does."),
+    .describe(
+      "A turn that takes longer shows its text so far, where messages can be edited; 0 turns this off.",
+    ),
 );
 
 /**
@@ -71,7 +73,7 @@ export const channelFields = lazy(() => ({
   botchat_coalesce_ms: coalesceMs(),
   botchat_progress_ms: progressMs(),
   botchat_bot_token: secret(),
-  botchat_mode: choice(["polling", "webhook"], "How messages come in."),
+  botchat_mode: choice(["polling", "webhook"], "How messages are received."),
   botchat_webhook_secret: secret(),
   botchat_api_base_url: url(),
   guildchat_enabled: enabled(),
@@ -88,18 +90,18 @@ export const channelFields = lazy(() => ({
     .string()
     .max(32)
     .optional()
-    .describe("Account that the fields below are for; the first when unset."),
-  devicechat_label: z.string().max(200).nullable().optional().describe("Name of the account for people."),
+    .describe("Account that the fields below apply to; the first one when unset."),
+  devicechat_label: z.string().max(200).nullable().optional().describe("Display name of the account."),
   devicechat_dm_policy: dmPolicy(),
   devicechat_dm_allowlist: ids(CHANNEL_IDS.devicechat.user, DM_IDS),
   devicechat_pairing: pairing(),
   devicechat_group_policy: groupPolicy(),
   devicechat_group_allowlist: ids(CHANNEL_IDS.devicechat.group, GROUP_IDS),
-  devicechat_require_mention: flag("Groups: answer only when mentioned."),
+  devicechat_require_mention: flag("In groups, answer only when mentioned."),
   devicechat_send_read_receipts: flag("Marks accepted messages as read."),
   devicechat_reaction_level: choice(
     ["ack", "off"],
-    "Whether a message gets a reaction while it is worked on.",
+    "Whether a message gets a reaction while the agent works on it.",
   ),
   sigchat_enabled: enabled(),
   sigchat_coalesce_ms: coalesceMs(),
@@ -123,6 +125,6 @@ export const channelFields = lazy(() => ({
   teamchat_pairing: pairing(),
   teamchat_group_policy: groupPolicy(),
   teamchat_group_allowlist: ids(CHANNEL_IDS.teamchat.group, GROUP_IDS),
-  teamchat_require_mention: flag("Channels: answer only mentions."),
+  teamchat_require_mention: flag("In channels, answer only when mentioned."),
   teamchat_api_base_url: url(),
 }));

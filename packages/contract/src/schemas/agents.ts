@@ -9,18 +9,18 @@ export const runtimeConfig = lazy(() =>
     type: z
       .enum(["auto", "agent-cli", "acp", "builtin", "starter"])
       .default("auto")
-      .describe("What runs the agent; `auto` takes the first that is there."),
+      .describe("What runs the agent; `auto` uses the first one available."),
     command: z
       .array(z.string())
       .min(1)
       .optional()
-      .describe("Program and first arguments of `agent-cli` and `acp`."),
-    args: z.array(z.string()).optional().describe("Arguments added at the end."),
+      .describe("Program and first arguments for `agent-cli` and `acp`."),
+    args: z.array(z.string()).optional().describe("Arguments to append."),
     provider: z
       .enum(["anthropic", "openai", "openai-compatible"])
       .optional()
       .describe("Model provider of `builtin`."),
-    baseUrl: z.string().optional().describe("Address of the provider's API."),
+    baseUrl: z.string().optional().describe("URL of the provider's API."),
     apiKey: z.string().optional().describe("The provider's key; never shown."),
     model: z.string().optional().describe("Model id for `builtin`."),
     maxRetries: z
@@ -29,31 +29,34 @@ export const runtimeConfig = lazy(() =>
       .min(0)
       .max(20)
       .optional()
-      .describe("Repeats of a failed model call, where the program can be told; 3 when unset."),
+      .describe("Retries of a failed model call, if the program supports a limit; 3 when unset."),
     silentSeconds: z
       .number()
       .min(0)
       .max(86_400)
       .optional()
       .describe(
-        "A turn ends when its model gives no sign for so long, running tools apart; 300 when unset, 0 for never.",
+        "Ends a turn whose model has been silent for this long, not counting running tools; 300 when unset, 0 turns it off.",
       ),
   }),
 );
 export const runtimeStatus = lazy(() =>
   z.object({
-    type: z.string().describe("What runs the agent now; for `auto` what was chosen."),
-    program: z.string().nullable().describe("Name of the agent program, without its folder."),
+    type: z.string().describe("What runs the agent now; for `auto`, the one that was chosen."),
+    program: z.string().nullable().describe("File name of the agent program, without its folder."),
     version: z.string().nullable().describe("Version that the program reports."),
     login: z
       .enum(["ok", "missing", "unknown", "not-needed"])
       .describe("Whether the program is logged in with its provider."),
-    problem: z.string().nullable().describe("Why the agent cannot start, and what to do; null when it can."),
-    warnings: z.array(z.string()).describe("What the owner should know although the agent runs."),
+    problem: z
+      .string()
+      .nullable()
+      .describe("Why the agent cannot start, and what to do about it; null if it can."),
+    warnings: z.array(z.string()).describe("Problems that do not keep the agent from running."),
     lastError: z
       .object({ message: z.string(), at: z.number() })
       .nullable()
-      .describe("The latest turn or start that failed; null once one succeeds."),
+      .describe("The latest failure of a turn or start; null once one succeeds."),
   }),
 );
 export type RuntimeStatus = z.output<ReturnType<typeof runtimeStatus>>;
@@ -95,8 +98,8 @@ export const agentReply = lazy(() => z.object({ agent: agent() }));
 
 export const model = lazy(() =>
   z.object({
-    id: z.string().describe("Id that the provider knows."),
-    name: z.string().describe("Name for people."),
+    id: z.string().describe("The provider's id of the model."),
+    name: z.string().describe("Display name."),
     alias: z.string().describe("Short name for `/model`."),
     contextWindow: z.number().describe("Size of the context, in tokens."),
     multiplier: z.number().describe("Cost relative to the base model."),

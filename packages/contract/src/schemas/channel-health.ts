@@ -2,7 +2,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { ms } from "./common.ts";
 
-/** The chat channels, by the names that paths, blocks and stored chat ids have. */
+/** The chat channels, by the names used in paths, configuration blocks and stored chat ids. */
 export const CHANNEL_NAMES = [
   "botchat",
   "guildchat",
@@ -14,25 +14,25 @@ export const CHANNEL_NAMES = [
 export const channelName = lazy(() => z.enum(CHANNEL_NAMES));
 
 const health = lazy(() => ({
-  connected: z.boolean().describe("What the provider's connection last proved, not what is configured."),
+  connected: z.boolean().describe("What the connection to the provider last proved, not what is configured."),
   lastInboundAt: ms().nullable(),
   lastOutboundAt: ms().nullable(),
   lastError: z.string().nullable(),
-  queued: z.number().describe("Messages that wait for their turn, and replies that wait to be sent."),
+  queued: z.number().describe("Messages waiting for their turn, and replies waiting to be sent."),
   unknown: z
     .number()
-    .describe("Replies of the last 30 days of which nobody knows whether they arrived; see `deliveries`."),
+    .describe("Replies of the last 30 days that may or may not have arrived; see `deliveries`."),
 }));
 export const channelState = lazy(() =>
   z.object({
     channel: channelName(),
     enabled: z.boolean(),
-    configured: z.boolean().describe("It has what it needs to connect, also while it is off."),
+    configured: z.boolean().describe("True if it has what it needs to connect, even while it is off."),
     ...health(),
     accounts: z
       .array(z.looseObject({ id: z.string(), ...health() }))
       .optional()
-      .describe("Of `devicechat`: each linked number."),
+      .describe("`devicechat` only: each linked number."),
   }),
 );
 export type ChannelState = z.output<ReturnType<typeof channelState>>;
@@ -40,11 +40,11 @@ export type ChannelState = z.output<ReturnType<typeof channelState>>;
 export const traceStep = lazy(() =>
   z.object({
     step: z.enum(["received", "stored", "denied", "turn", "reply", "delivery"]),
-    at: ms().nullable().describe("Null while it has not happened."),
-    state: z.string().optional().describe("Of a turn or a delivery."),
+    at: ms().nullable().describe("Null if it has not happened yet."),
+    state: z.string().optional().describe("State of a turn or a delivery."),
     endedAt: ms().nullable().optional(),
     requestId: z.string().optional(),
-    purpose: z.string().optional().describe("What a reply is: the answer, a notice, a pairing code."),
+    purpose: z.string().optional().describe("Kind of reply: the answer, a notice, a pairing code."),
     attempts: z.number().optional(),
     providerId: z.string().nullable().optional(),
     reason: z.string().nullable().optional(),
@@ -54,7 +54,7 @@ export const trace = lazy(() =>
   z.object({
     message: z.object({
       id: z.number(),
-      direction: z.enum(["in", "out"]).describe("`out`: sent without a message that it answers."),
+      direction: z.enum(["in", "out"]).describe("`out`: not sent in answer to a message."),
       channel: channelName(),
       account: z.string(),
       chatId: z.string(),
@@ -82,7 +82,7 @@ export const allow = lazy(() =>
       .min(1)
       .max(128)
       .describe("Stable id of the user or group, as its provider writes it."),
-    kind: z.enum(["user", "group"]).default("user").describe("Which of the two lists."),
+    kind: z.enum(["user", "group"]).default("user").describe("Which list to add it to."),
     account_id: z.string().max(32).optional().describe("Account of `devicechat`."),
   }),
 );

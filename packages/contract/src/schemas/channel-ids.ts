@@ -1,4 +1,4 @@
-/** A kind of id, and how to call it in an error. */
+/** A kind of id, and its name in errors. */
 interface IdForm {
   pattern: RegExp;
   error: string;
@@ -10,7 +10,7 @@ const digits = (what: string): IdForm => ({
 });
 
 /**
- * What may stand on the lists of each channel: stable ids as the provider writes them, never names.
+ * What each channel's lists may contain: stable ids as the provider writes them, never names.
  * LINE: https://developers.line.biz/en/reference/messaging-api/#source-user
  */
 export const CHANNEL_IDS = {

@@ -10,11 +10,11 @@ const groupDigits = lazy(() =>
   z.string().regex(/^-?\d+$/, { error: "must be numeric, with or without a leading minus" }),
 );
 
-/** What every entry that waits under a code has. */
+/** Fields of every entry that waits with a code. */
 const coded = lazy(() => ({
-  code: z.string().describe("Six characters; matched without regard to case."),
+  code: z.string().describe("Six characters, case-insensitive."),
   senderId: z.string(),
-  senderName: z.string().optional().describe("Name that the provider told, for people only."),
+  senderName: z.string().optional().describe("Display name reported by the provider."),
   createdAt: ms().describe("Unix ms."),
   expiresAt: ms().describe("Unix ms."),
 }));
@@ -23,7 +23,7 @@ export const botchatPending = lazy(() =>
     pending: z.array(
       z.object({
         ...coded(),
-        chatId: z.string().describe("The group's id for a group."),
+        chatId: z.string().describe("For a group, the group's id."),
         kind: z.enum(["dm", "group"]),
       }),
     ),
@@ -45,10 +45,10 @@ export const pendingSenders = lazy(() =>
   z.object({
     senders: z.array(
       z.object({
-        userId: z.string().describe("Id of the sender, or of the group or room."),
+        userId: z.string().describe("Id of the sender, group or room."),
         displayName: z.string().optional(),
         kind: z.enum(["user", "group", "room"]),
-        code: z.string().optional().describe("Present where pairing is on."),
+        code: z.string().optional().describe("Present if pairing is on."),
         firstSeen: ms().describe("Unix ms."),
         lastSeen: ms().describe("Unix ms."),
         count: z.number().describe("Messages that were denied."),
@@ -64,7 +64,7 @@ export const pairingCode = lazy(() =>
       .trim()
       .min(1, { error: "is required" })
       .max(64)
-      .describe("The code that the sender got."),
+      .describe("The code that the sender received."),
   }),
 );
 const accountId = lazy(() => z.string().max(64).optional());
@@ -73,7 +73,7 @@ export const accountQuery = lazy(() =>
 );
 export const accountCode = lazy(() =>
   pairingCode().extend({
-    account_id: accountId().describe("Account that the code is for; any when unset."),
+    account_id: accountId().describe("Account that the code belongs to; any account when unset."),
   }),
 );
 export const settledKnock = lazy(() =>
@@ -93,7 +93,10 @@ export const policyPatch = lazy(() =>
       dmPolicy: policy().optional().describe("Who may write directly."),
       pairing: z.boolean().optional().describe("Gives unknown senders a code."),
       groupPolicy: policy().optional().describe("Which groups may write."),
-      requireMention: z.boolean().optional().describe("Groups: only what mentions the bot."),
+      requireMention: z
+        .boolean()
+        .optional()
+        .describe("In groups, answer only messages that mention the bot."),
     })
     .refine((patch) => Object.values(patch).some((value) => value !== undefined), {
       error: "at least one of dmPolicy, pairing, groupPolicy, requireMention is required",

@@ -12,21 +12,21 @@ export const chatId = lazy(() =>
     .regex(CHAT_ID, { error: "must be 1-128 characters of A-Za-z0-9._@:+- and neither . nor .." })
     .meta({ code: "INVALID_CHAT_ID" }),
 );
-/** Characters that break a line, steer a terminal, or turn the direction of the text around them. */
+/** Characters that break a line, control a terminal, or change the direction of surrounding text. */
 const STEERING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
 
-/** A name for people, which lists, logs and terminals show as it is. */
+/** A display name, which lists, logs and terminals show unchanged. */
 export const label = (max: number) =>
   z
     .string()
     .max(max)
     .refine((text) => !STEERING.test(text), {
-      error: "must be one line, without control characters or marks that override the direction of text",
+      error: "must be one line, without control characters or marks that override text direction",
     });
 export const agentId = lazy(() =>
   z.string().regex(AGENT_ID, { error: "must be a-z, then up to 31 of a-z 0-9 _ -" }),
 );
-/** Gateway-minted lower-case UUID. Any other string simply names no session. */
+/** Gateway-generated lower-case UUID. Any other string simply matches no session. */
 export const sessionId = lazy(() => z.string().min(1).max(128));
 export const ms = lazy(() => z.number());
 

@@ -11,14 +11,14 @@ export const delivery = lazy(() =>
     account: z.string().describe("Account of `devicechat`; empty elsewhere."),
     chatId: z.string().describe("The provider's id of the chat."),
     state: deliveryState().describe(
-      "`unknown`: the connection broke, or the gateway ended, before the provider had answered. `failed`: it was refused.",
+      "`unknown`: the connection broke, or the gateway stopped, before the provider answered. `failed`: the provider refused it.",
     ),
-    purpose: z.string().describe("What it is: the answer, a notice, a pairing code."),
-    text: z.string().nullable().describe("Null for a pairing code, and when the text is no longer kept."),
+    purpose: z.string().describe("Kind of reply: the answer, a notice, a pairing code."),
+    text: z.string().nullable().describe("Null for a pairing code, or if the text is no longer kept."),
     createdAt: ms(),
     settledAt: ms().nullable(),
     reason: z.string().nullable(),
-    sendable: z.boolean().describe("False once it was sent again, or when its content is no longer kept."),
+    sendable: z.boolean().describe("False once it has been sent again, or if its content is no longer kept."),
   }),
 );
 export type Delivery = z.output<ReturnType<typeof delivery>>;

@@ -4,7 +4,7 @@ import { agentParams } from "./common.ts";
 
 const ok = lazy(() => z.literal(true));
 const accountId = lazy(() =>
-  z.string().max(64).optional().describe("Account; the agent's first when unset."),
+  z.string().max(64).optional().describe("Account; the agent's first one when unset."),
 );
 const text = (what: string) => z.string().optional().describe(what);
 
@@ -12,10 +12,10 @@ export const deviceLinkStatus = lazy(() => z.enum(["unlinked", "pending_scan", "
 export const deviceAccount = lazy(() =>
   z.object({
     id: z.string(),
-    label: z.string().nullable().describe("Name for people."),
+    label: z.string().nullable().describe("Display name."),
     connected: z.boolean(),
     status: deviceLinkStatus(),
-    number: z.string().nullable().describe("International, once linked."),
+    number: z.string().nullable().describe("In international format, once linked."),
     dm_policy: z.string().nullable(),
     dm_allowlist: z.array(z.string()),
     group_policy: z.string().nullable(),
@@ -32,15 +32,15 @@ export const deviceStatus = lazy(() =>
   z.object({
     account_id: z.string(),
     status: deviceLinkStatus(),
-    loggedOut: z.boolean().describe("The phone ended the link."),
-    qr: z.string().optional().describe("Image data URL to scan with the phone."),
+    loggedOut: z.boolean().describe("True if the phone ended the link."),
+    qr: z.string().optional().describe("QR code to scan with the phone, as an image data URL."),
     pairingCode: z.string().optional().describe("Code to type on the phone."),
-    phoneNumber: z.string().optional().describe("International, once linked."),
+    phoneNumber: z.string().optional().describe("In international format, once linked."),
   }),
 );
 export const deviceDone = lazy(() => z.object({ ok: ok(), account_id: z.string() }));
 
-/** E.164, with or without the signs that people put between the digits. */
+/** E.164, with or without the usual separators. */
 const phoneNumber = lazy(() =>
   z
     .string({ error: "is required" })
@@ -52,7 +52,7 @@ const phoneNumber = lazy(() =>
 );
 export const devicePairing = lazy(() =>
   z.object({
-    phoneNumber: phoneNumber().describe("The phone's own number, international."),
+    phoneNumber: phoneNumber().describe("The phone's own number, in international format."),
     account_id: accountId(),
   }),
 );
@@ -68,10 +68,12 @@ export const deviceSend = lazy(() =>
         .string()
         .max(64)
         .optional()
-        .describe("Default: where the chat's latest message came in, then `default`, then the only account."),
+        .describe(
+          "Default: the account of the chat's latest message, then `default`, then the only account.",
+        ),
       reply_to_message_id: text("Message to quote."),
       as_document: z.boolean().optional().describe("Sends the image uncompressed, as a file."),
-      message_id: text("Message whose processing reaction goes when this is sent."),
+      message_id: text("Message whose processing reaction is removed when this one is sent."),
     })
     .refine(({ text, image_path }) => Boolean(text?.trim()) || Boolean(image_path), {
       error: "text or image_path is required",
@@ -83,7 +85,7 @@ export const createDeviceAccount = lazy(() =>
     id: z.string({ error: "is required" }).regex(/^(?!default$)[a-z0-9][a-z0-9_-]{0,31}$/, {
       error: "must be 1-32 of a-z 0-9 - _, start with a letter or digit, and not be default",
     }),
-    label: z.string().max(200).nullable().optional().describe("Name for people."),
+    label: z.string().max(200).nullable().optional().describe("Display name."),
   }),
 );
 export const createdDeviceAccount = lazy(() =>

@@ -22,7 +22,7 @@ export const turnEvent = lazy(() =>
       /** At most 4 KiB of it. */
       result: z.string().optional(),
     }),
-    /** The agent asks its model again after a failed attempt; `of` is how many repeats it allows itself. */
+    /** The agent retries its model call after a failure; `of` is the maximum number of retries. */
     z.object({
       type: z.literal("retry"),
       attempt: z.number(),

@@ -15,9 +15,9 @@ export const message = lazy(() =>
     senderName: z.string().optional(),
     attachments: z.array(attachment()).optional(),
     mediaFiles: z.array(z.string()).optional(),
-    /** On the reply of a turn that failed; `content` is then what there was. */
+    /** Set on the reply of a failed turn; `content` is then the text so far. */
     error: messageError().optional(),
-    /** With `include=steps` alone. */
+    /** Only with `include=steps`. */
     steps: z.array(messageStep()).optional(),
   }),
 );

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { chatId, label, MAX_MESSAGE_CHARS, sessionId } from "./common.ts";
 
-/** A file of the agent's media folder that belongs to its reply. A `file` always has name, type and size. */
+/** A file in the agent's media folder that belongs to its reply. A `file` always has a name, type and size. */
 export const attachment = lazy(() =>
   z.object({
     type: z.enum(["image", "file"]),
@@ -43,7 +43,7 @@ export const videoParams = lazy(() =>
   }),
 );
 
-/** Characters as people count them; only a text whose code units leave it open is looked through. */
+/** Counts characters as people do; scans the text only if its code units leave the answer open. */
 const charsOf = (text: string): number =>
   text.length > MAX_MESSAGE_CHARS && text.length <= 2 * MAX_MESSAGE_CHARS ? [...text].length : text.length;
 

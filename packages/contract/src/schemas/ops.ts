@@ -30,7 +30,7 @@ export const liveSession = lazy(() =>
     source: z.string(),
     busy: z.boolean(),
     pid: z.number().nullable(),
-    model: z.string().nullable().describe("Model that answers, where the program says so."),
+    model: z.string().nullable().describe("Model in use, if the program reports it."),
     spawnedAt: z.number().nullable(),
     lastActivity: z.number(),
   }),
@@ -45,7 +45,7 @@ export const status = lazy(() =>
       z.object({
         id: z.string(),
         isRunning: z.boolean().describe("False for an agent that cannot start."),
-        runtime: z.string().describe("What runs the agent; for `auto` what was chosen."),
+        runtime: z.string().describe("What runs the agent; for `auto`, the one that was chosen."),
         problem: z.string().nullable().describe("Why the agent cannot start."),
         lastError: runtimeStatus().shape.lastError,
         sessions: z.array(liveSession()),

@@ -3,8 +3,8 @@ import { lazy } from "../lazy.ts";
 import { ms } from "./common.ts";
 
 /**
- * What an agent did in one turn, in order. A `text` step stands for so many UTF-16 code units of the message's
- * content; `input` and `result` are cut after 4 KiB. `omitted` on the last step counts the steps left out for size.
+ * What an agent did in one turn, in order. The `length` of a `text` step counts UTF-16 code units of the message's
+ * content; `input` and `result` are cut at 4 KiB. `omitted` on the last step counts the steps left out for size.
  */
 export const messageStep = lazy(() =>
   z.discriminatedUnion("type", [

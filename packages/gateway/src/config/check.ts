@@ -11,12 +11,12 @@ import { loadText } from "./read.ts";
 import type { GatewaySection } from "./schema.ts";
 import type { Paths } from "./types.ts";
 
-/** Bits of a file mode that let every user of the machine read or change it. */
+/** Mode bits that let every user of the machine read or change a file. */
 const EVERYONE = 0o006;
-/** Bit of a folder's mode that lets everybody pass through it. */
+/** Mode bit that lets everyone pass through a folder. */
 const ENTER = 0o001;
 
-/** Whether every user of the machine gets as far as the file's folder. */
+/** Whether every user of the machine can reach the file's folder. */
 async function isReachable(file: string): Promise<boolean> {
   const folder = dirname(resolve(file));
   const found = await stat(folder).catch(() => null);
@@ -24,9 +24,9 @@ async function isReachable(file: string): Promise<boolean> {
   return dirname(folder) === folder || isReachable(folder);
 }
 
-/** Files of which everybody may read the secrets. `.env` files count by their own mode, as they are made to be copied. */
+/** Files whose secrets everyone can read. `.env` files are judged by their own mode, since they are meant to be copied. */
 async function openSecrets(paths: Paths): Promise<string[]> {
-  // Windows keeps no such mode.
+  // Windows has no such mode.
   if (process.platform === "win32") return [];
   const agents = await readdir(join(paths.home, "agents")).catch(() => []);
   const files = [homeEnvFile(paths), ...agents.map((id) => agentEnvFile(paths, id))];
@@ -34,7 +34,7 @@ async function openSecrets(paths: Paths): Promise<string[]> {
   const parsed = parseConfig(text);
   const written = new Set<string>();
   if ("raw" in parsed) collectSecrets(parsed.raw, written);
-  // A file that cannot be parsed may hold anything.
+  // A file that cannot be parsed may contain anything.
   if ("problems" in parsed || [...written].some((value) => value !== "" && !hasVariable(value))) {
     files.push(paths.configFile);
   }
@@ -45,23 +45,23 @@ async function openSecrets(paths: Paths): Promise<string[]> {
 }
 
 export interface PermissionAudit {
-  /** Why the gateway must not start, with the command that mends it; null when it may. */
+  /** Why the gateway must not start, with the command that fixes it; null if it may. */
   refusal: string | null;
   warnings: string[];
 }
 
-/** Looks at who can read the files with secrets: on an address others can reach, open ones forbid the start. */
+/** Checks who can read the files with secrets: on a public address, readable ones prevent the start. */
 export async function auditPermissions(paths: Paths, bind: string): Promise<PermissionAudit> {
   const open = await openSecrets(paths);
   if (open.length === 0) return { refusal: null, warnings: [] };
   const quoted = open.map((file) => `'${file.replaceAll("'", "'\\''")}'`).join(" ");
-  const fix = `every user of this machine can read secrets; mend it with: chmod 600 ${quoted}`;
+  const fix = `every user of this machine can read secrets; fix it with: chmod 600 ${quoted}`;
   return isLoopbackHost(bind)
     ? { refusal: null, warnings: [`Security: ${fix}`] }
-    : { refusal: `The gateway does not start on ${bind} while ${fix}`, warnings: [] };
+    : { refusal: `The gateway refuses to start on ${bind} while ${fix}`, warnings: [] };
 }
 
-/** What an operator should hear at start about keys and reach. */
+/** Warnings for the operator at start, about keys and reachability. */
 export function startupWarnings(gateway: GatewaySection): string[] {
   const { keys } = gateway.api;
   const usable = keys.filter((key) => !isDeadKey(key));
@@ -69,7 +69,7 @@ export function startupWarnings(gateway: GatewaySection): string[] {
     return isLoopbackHost(gateway.bind)
       ? []
       : [
-          `No API keys are configured and ${gateway.bind} can be reached from outside: /status, /processes and /dashboard answer 503 until gateway.api.keys has one.`,
+          `No API keys are configured and ${gateway.bind} can be reached from outside: /status, /processes and /dashboard answer 503 until gateway.api.keys has a key.`,
         ];
   }
   if (usable.length === 0)
@@ -79,11 +79,11 @@ export function startupWarnings(gateway: GatewaySection): string[] {
     : ["No configured API key has admin: true, so the dashboard is inaccessible."];
 }
 
-/** Everything that is wrong or doubtful about the configuration, without changing anything. */
+/** All errors and warnings about the configuration; changes nothing. */
 export async function checkConfig(paths: Paths, env: Env): Promise<Problem[]> {
   const text = await readFile(paths.configFile, "utf8").catch((failure: NodeJS.ErrnoException) => failure);
   if (typeof text !== "string") {
-    const why = text.code === "ENOENT" ? "does not exist; the first start writes one" : "cannot be read";
+    const why = text.code === "ENOENT" ? "does not exist; the first start creates it" : "cannot be read";
     return [error("", `the configuration file ${why}`)];
   }
   const loaded = await loadText(text, paths, env);

@@ -13,7 +13,7 @@ function unquote(raw: string): string {
   return quoted ? value.slice(1, -1) : value;
 }
 
-/** `KEY=value` lines; `#` comments, blank and other lines are ignored, surrounding quotes stripped; the last wins. */
+/** Reads `KEY=value` lines; ignores all others, strips surrounding quotes; the last value wins. */
 export function parseDotenv(text: string): Variables {
   const entries: [string, string][] = [];
   for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)) {
@@ -26,10 +26,10 @@ export function parseDotenv(text: string): Variables {
 /** Sets one key and leaves every other line as it is; `null` removes it. */
 export function editDotenv(text: string, key: string, value: string | null): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) throw new TypeError("not a variable name");
-  if (value !== null && /[\r\n]/.test(value)) throw new TypeError("a value is one line");
+  if (value !== null && /[\r\n]/.test(value)) throw new TypeError("a value must be one line");
   const lines = text === "" ? [] : text.replace(/\r?\n$/, "").split("\n");
   const kept = lines.filter((line) => LINE.exec(line.replace(/\r$/, ""))?.[1] !== key);
-  // Only a value that reading would change needs quotes.
+  // Only values that would not read back unchanged need quotes.
   if (value !== null) kept.push(unquote(value) === value ? `${key}=${value}` : `${key}="${value}"`);
   return kept.length === 0 ? "" : `${kept.join("\n")}\n`;
 }
@@ -37,14 +37,14 @@ export function editDotenv(text: string, key: string, value: string | null): str
 const MAX_BYTES = 4 * 1024 * 1024;
 const readText = async (path: string) => (await readNamed(path, MAX_BYTES)).toString("utf8");
 
-/** The variables of a file; none when it does not exist or cannot be read. */
+/** The variables in a file; none if it does not exist or cannot be read. */
 export async function readDotenv(path: string): Promise<Variables> {
   return parseDotenv(await readText(path).catch(() => ""));
 }
 
 const oneWriter = createMutex();
 
-/** Sets (or with `null` removes) one key of a file, atomically, mode 0600. Rejects when the file cannot be written. */
+/** Sets (or with `null` removes) one key of a file, atomically, mode 0600. Rejects if the file cannot be written. */
 export function writeDotenv(path: string, key: string, value: string | null): Promise<void> {
   return oneWriter(async () => {
     const text = await readText(path).catch((error: unknown) => {

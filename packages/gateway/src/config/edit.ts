@@ -1,4 +1,4 @@
-/** JSON text that goes out as it is; part of ECMAScript 2026, not yet in TypeScript's library. */
+/** JSON text that is written unchanged; part of ECMAScript 2026, not yet in TypeScript's library. */
 interface RawJson {
   rawJSON(text: string): unknown;
   parse(
@@ -20,7 +20,7 @@ export function parseForEdit(text: string): Record<string, unknown> {
   ) as Record<string, unknown>;
 }
 
-/** Writes JSON with the indentation, the line ends and the last line end of `model`. */
+/** Writes JSON with the indentation, line endings and final newline of `model`. */
 export function stringifyLike(value: unknown, model: string): string {
   const oneLine = !model.trim().includes("\n");
   const indent = /^[[{]\s*?\r?\n([ \t]+)/.exec(model.replace(/^\uFEFF/, "").trimStart())?.[1] ?? "  ";

@@ -9,7 +9,7 @@ import type { Paths } from "./types.ts";
 
 const ADMIN_KEY = "GATEWAY_ADMIN_KEY";
 
-/** The file of a first start: one agent, one admin key. */
+/** The configuration of a first start: one agent, one admin key. */
 function firstConfig(): string {
   const config = {
     configVersion: CONFIG_VERSION,
@@ -23,7 +23,7 @@ function firstConfig(): string {
   return `${JSON.stringify(config, null, 2)}\n`;
 }
 
-/** Creates a file with its whole text, or leaves the one that is there. */
+/** Creates a file with its complete text, or leaves an existing one alone. */
 async function createOnce(path: string, text: string): Promise<void> {
   const temp = await writeBeside(path, text, 0o600);
   try {
@@ -36,8 +36,8 @@ async function createOnce(path: string, text: string): Promise<void> {
 }
 
 /**
- * The key that every start which runs at this moment agrees on. They meet at one file that only one of them can
- * create; whoever comes after it was removed finds the key in `.env`.
+ * The key that concurrent first starts agree on. They race for one file that only one of them can create; a start
+ * that comes after its removal finds the key in `.env`.
  */
 async function agreeOnKey(paths: Paths): Promise<string> {
   const stored = async () => (await readDotenv(homeEnvFile(paths)))[ADMIN_KEY] || undefined;
@@ -47,7 +47,7 @@ async function agreeOnKey(paths: Paths): Promise<string> {
     if (known) return known;
     await createOnce(proposal, `gk_${randomBytes(24).toString("base64url")}`);
     const agreed = await readFile(proposal, "utf8").catch(() => null);
-    // Gone already: another start has finished.
+    // Already gone: another start has finished.
     if (agreed === null) continue;
     const key = (await stored()) ?? agreed;
     await writeDotenv(homeEnvFile(paths), ADMIN_KEY, key);
@@ -59,13 +59,13 @@ async function agreeOnKey(paths: Paths): Promise<string> {
 export interface FirstRun {
   /** Value of the admin key, to be shown once. */
   adminKey: string;
-  /** True when the key came from the environment and is stored nowhere. */
+  /** True if the key came from the environment and is not stored. */
   fromEnvironment: boolean;
 }
 
 /**
- * Makes the home directory (mode 0700) and, when there is no configuration file, a first one with its admin key.
- * @returns null when a configuration file was there.
+ * Creates the home directory (mode 0700) and, if there is no configuration file, a first one with an admin key.
+ * @returns null if there was a configuration file.
  */
 export async function firstRun(paths: Paths, env: Env): Promise<FirstRun | null> {
   await mkdir(paths.home, { recursive: true, mode: 0o700 });

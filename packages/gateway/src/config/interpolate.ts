@@ -1,13 +1,13 @@
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
-/** Deeper values keep their text; no key of the configuration lies deeper. */
+/** Deeper values are left as they are; no configuration key is nested deeper. */
 const MAX_DEPTH = 64;
 
 /** Values by name, the strongest first. */
 export type Sources = readonly Readonly<Record<string, string | undefined>>[];
 
 /**
- * Value of a variable: the first source that has it wins. An empty value gives way to a later source that says
- * more, because tools hand variables on empty that their user never set.
+ * Value of a variable: the first source that has it wins. An empty value gives way to a later non-empty one, because
+ * tools pass on variables that their user never set as empty.
  */
 export function lookUp(name: string, sources: Sources): string | undefined {
   let found: string | undefined;
@@ -24,7 +24,7 @@ export function hasVariable(text: string): boolean {
   return text.search(VARIABLE) !== -1;
 }
 
-/** A variable that no source has. */
+/** A variable that is not in any source. */
 export interface Missing {
   name: string;
   /** Dotted path of the string inside the value. */
@@ -34,12 +34,12 @@ export interface Missing {
 export interface Interpolated {
   value: unknown;
   missing: Missing[];
-  /** Values that were put in. */
+  /** Values that were inserted. */
   used: Set<string>;
 }
 
 /**
- * Replaces `${VAR}` in every string of a JSON value; what is put in is not looked at again. A string with a missing
+ * Replaces `${VAR}` in every string of a JSON value; inserted text is not expanded again. A string with a missing
  * variable is left out of its object or array. Never throws.
  */
 export function interpolate(value: unknown, sources: Sources): Interpolated {

@@ -1,16 +1,16 @@
 import * as z from "zod";
 
-/** A schema without its wrappers, and what they say. */
+/** A schema without its wrappers, and what they specify. */
 export interface Unwrapped {
   schema: z.ZodType;
   nullable: boolean;
-  /** Undefined when there is none. */
+  /** Undefined if there is none. */
   fallback: unknown;
   description: string | undefined;
   restart: boolean;
 }
 
-/** Takes off defaults, optionals and the like. */
+/** Unwraps defaults, optionals and the like. */
 export function unwrap(outer: z.ZodType): Unwrapped {
   const result: Unwrapped = {
     schema: outer,
@@ -38,7 +38,7 @@ export function unwrap(outer: z.ZodType): Unwrapped {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Dotted paths of the keys that the schema does not name. */
+/** Dotted paths of the keys that the schema does not have. */
 export function unknownKeys(outer: z.ZodType, value: unknown, path = ""): string[] {
   const { schema } = unwrap(outer);
   const at = (key: string) => (path ? `${path}.${key}` : key);

@@ -9,7 +9,7 @@ import { type GatewaySection, gatewaySection } from "./schema.ts";
 import { isTimezone, ownTimezones, withTimezones } from "./timezone.ts";
 import type { Paths } from "./types.ts";
 
-/** What the file is read against. */
+/** Sources for the variables in the file. */
 export interface LoadInput {
   paths: Paths;
   env: Env;
@@ -19,13 +19,13 @@ export interface LoadInput {
   agentEnv: ReadonlyMap<string, Variables>;
 }
 
-/** Nobody knows a text with this hash: a key with it counts as configured, so that nothing opens, and never fits. */
+/** No known text has this hash: such a key counts as configured, so that nothing opens up, but never matches. */
 export const DEAD_KEY_HASH = `sha256:${"0".repeat(64)}`;
-/** True for a key that stands for one that is switched off, because its variable is missing for instance. */
+/** True for the placeholder of a disabled key, for example one whose variable is missing. */
 export const isDeadKey = (entry: { keyHash?: string | undefined }): boolean =>
   entry.keyHash === DEAD_KEY_HASH;
 
-/** An admin can make, remove and change every agent, so a list of agents would limit nothing. */
+/** An admin can create, change and delete every agent, so a list of agents would limit nothing. */
 function isLimitedAdmin(entry: unknown): boolean {
   return (
     isRecord(entry) && entry.admin === true && Array.isArray(entry.agents) && !entry.agents.includes("*")
@@ -50,7 +50,7 @@ function loadKeys(rawKeys: unknown, sources: Sources, problems: Problem[]): unkn
     problems.push(
       error(
         path,
-        'an admin key reaches every agent, so this key, which has admin: true and a list of agents, is switched off; set agents to "*" or take admin away',
+        'an admin key reaches every agent, so this key, which has both admin: true and a list of agents, is switched off; set agents to "*" or remove admin',
       ),
     );
     return off;
@@ -89,7 +89,7 @@ function checkTimezones(raw: Raw, gateway: Parameters<typeof ownTimezones>[0]): 
     const fallback = key === "timezone" ? "UTC" : "gateway.timezone";
     return written === undefined || isTimezone(used)
       ? []
-      : [warning(`gateway.${key}`, `is not a known time zone; ${fallback} is used`)];
+      : [warning(`gateway.${key}`, `is not a known time zone; using ${fallback}`)];
   });
 }
 
@@ -104,7 +104,7 @@ function applyEnvironment(gateway: GatewaySection, env: Env): Problem[] {
   return [];
 }
 
-/** Reads the `gateway` section; null when it is broken. */
+/** Reads the `gateway` section; null if it is broken. */
 export function loadGateway(
   rawGateway: unknown,
   input: LoadInput,

@@ -18,17 +18,17 @@ import {
 } from "./schema.ts";
 import { firstTimezone } from "./timezone.ts";
 
-/** A configuration that can run, and what is wrong with the rest of the file. */
+/** A usable configuration, and the problems in the rest of the file. */
 export interface Loaded {
   config: Config;
   problems: Problem[];
-  /** Why agents were left out or, on a reload, stay as they were: agent id (or `#index`) → problems. */
+  /** Why agents were skipped or, on a reload, kept as they were: agent id (or `#index`) → problems. */
   skipped: Map<string, Problem[]>;
-  /** Values that must not show up in a log. */
+  /** Values that must not appear in logs. */
   secrets: Set<string>;
 }
 
-/** Collects values that look secret: by the name of their key. */
+/** Collects values that look secret, judging by the name of their key. */
 export function collectSecrets(value: unknown, into: Set<string>, depth = 0): void {
   if (typeof value !== "object" || value === null || depth > 16) return;
   for (const [name, child] of Object.entries(value)) {
@@ -37,14 +37,14 @@ export function collectSecrets(value: unknown, into: Set<string>, depth = 0): vo
   }
 }
 
-/** Ids of the agents whose own `.env` the file needs. */
+/** Ids of the agents whose `.env` the file needs. */
 export function agentIds(raw: Raw): string[] {
   if (!Array.isArray(raw.agents)) return [];
   const ids = raw.agents.map((entry) => (isRecord(entry) ? entry.id : null));
   return ids.filter((id): id is string => typeof id === "string" && AGENT_ID.test(id));
 }
 
-/** `base` with what `over` says. */
+/** `base` with the values set in `over`. */
 function overlay<T extends object>(base: T, over: { [K in keyof T]?: T[K] | undefined }): T {
   const said = Object.entries(over).filter(([, value]) => value !== undefined);
   return { ...base, ...Object.fromEntries(said) };
@@ -82,13 +82,11 @@ function loadAgent(
 }
 
 /**
- * Turns the (migrated) JSON of the file into a configuration. Bad agents are left out, unknown keys are warnings;
- * when the gateway's own part is broken there is no configuration, only problems.
+ * Turns the (migrated) JSON of the file into a configuration. Invalid agents are skipped, and unknown keys are warnings;
+ * if the gateway's own part is broken, there is no configuration, only problems.
  */
 export function loadConfig(raw: Raw, input: LoadInput): Loaded | { config: null; problems: Problem[] } {
-  const problems = unknownKeys(configFile, raw).map((path) =>
-    warning(path, "is not a key that the gateway knows"),
-  );
+  const problems = unknownKeys(configFile, raw).map((path) => warning(path, "is not a known key"));
   const loaded = loadGateway(raw.gateway ?? {}, input);
   problems.push(...loaded.problems);
   const session = sessionSection.safeParse(raw.session ?? {});

@@ -16,7 +16,7 @@ function older(a: Version, b: Version): boolean {
   return at !== -1 && a[at]! < b[at]!;
 }
 
-/** Settings of the only account that `devicechat` had before it had a list of them. */
+/** Settings of `devicechat` from before it had a list of accounts. */
 const FLAT_ACCOUNT = [
   "label",
   "dmPolicy",
@@ -29,7 +29,7 @@ const FLAT_ACCOUNT = [
   "reactionLevel",
 ] as const;
 
-/** Moves the older settings of `devicechat` into the list of accounts, whatever version the file says it has. */
+/** Moves the older settings of `devicechat` into the list of accounts, whatever the file's declared version. */
 function listDeviceAccounts(raw: Raw): void {
   for (const entry of Array.isArray(raw.agents) ? (raw.agents as unknown[]) : []) {
     const block = isRecord(entry) ? entry.devicechat : undefined;
@@ -41,10 +41,10 @@ function listDeviceAccounts(raw: Raw): void {
   }
 }
 
-/** Each step brings a file that is older than `to` to it. */
+/** Each step migrates an older file to version `to`. */
 const STEPS: readonly { to: Version; change(raw: Raw): void }[] = [
   {
-    // The default changed from 0.0.0.0 to 127.0.0.1; who relied on the old one keeps it.
+    // The default changed from 0.0.0.0 to 127.0.0.1; files that relied on the old default keep it.
     to: [1, 0, 13],
     change(raw) {
       raw.gateway ??= {};
@@ -58,9 +58,9 @@ const STEPS: readonly { to: Version; change(raw: Raw): void }[] = [
 ];
 
 /**
- * Brings an older file's JSON up to date in place. A file without `configVersion` counts as current: it was written
- * by hand for this version.
- * @returns `from` is the old version when something changed, else null.
+ * Migrates an older file's JSON in place. A file without `configVersion` counts as current: it was written by hand
+ * for this version.
+ * @returns `from` is the old version if something changed, else null.
  */
 export function migrate(raw: Raw): { from: string | null; problems: Problem[] } {
   listDeviceAccounts(raw);
@@ -70,11 +70,11 @@ export function migrate(raw: Raw): { from: string | null; problems: Problem[] } 
   if (!version) {
     return {
       from: null,
-      problems: [warning("configVersion", "is not a version; the file is read as current")],
+      problems: [warning("configVersion", "is not a version; reading the file as current")],
     };
   }
   if (older(current, version)) {
-    const message = `is newer than this gateway's ${CONFIG_VERSION}; what it does not know is ignored`;
+    const message = `is newer than this gateway's ${CONFIG_VERSION}; unknown settings are ignored`;
     return { from: null, problems: [warning("configVersion", message)] };
   }
   if (!older(version, current)) return { from: null, problems: [] };

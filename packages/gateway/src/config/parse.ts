@@ -3,11 +3,11 @@ import { error, type Problem } from "./problems.ts";
 
 export type Raw = Record<string, unknown>;
 
-/** What JSON.parse says, with a line number and without the quoted piece of the file, which may hold a secret. */
+/** JSON.parse's error with a line number, without the quoted piece of the file, which may contain a secret. */
 function syntaxProblem(message: string, text: string): string {
   const [what = message] = message.split(/, (?=\.{3}"|")| in JSON/);
   const known = /line \d+/.exec(message)?.[0];
-  // V8 quotes ten characters on either side of the place.
+  // V8 quotes ten characters on either side of the error.
   const quoted = /(\.{3})?"(.{0,80}?)"(?:\.{3})? is not valid JSON$/s.exec(message);
   const start = quoted ? text.indexOf(quoted[2]!) : -1;
   const before = start === -1 ? null : text.slice(0, start + (quoted?.[1] ? 10 : 0));
@@ -19,7 +19,7 @@ function syntaxProblem(message: string, text: string): string {
 export function parseConfig(text: string): { raw: Raw } | { problems: Problem[] } {
   try {
     const raw: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    return isRecord(raw) ? { raw } : { problems: [error("", "the file must hold one JSON object")] };
+    return isRecord(raw) ? { raw } : { problems: [error("", "the file must contain one JSON object")] };
   } catch (failure) {
     return { problems: [error("", syntaxProblem((failure as Error).message, text))] };
   }

@@ -4,12 +4,12 @@ import type { Paths } from "./types.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Replaces a leading `~` by the user's home directory. */
+/** Replaces a leading `~` with the user's home directory. */
 export function expandHome(path: string, env: Env): string {
   return path === "~" || path.startsWith("~/") ? join(env.HOME || homedir(), path.slice(1)) : path;
 }
 
-/** Where things lie, from `GATEWAY_HOME` (default `~/.agent-gateway`) and `GATEWAY_CONFIG`. Touches no file. */
+/** Paths derived from `GATEWAY_HOME` (default `~/.agent-gateway`) and `GATEWAY_CONFIG`. Does not touch any file. */
 export function createPaths(env: Env): Paths {
   const home = resolve(expandHome(env.GATEWAY_HOME || "~/.agent-gateway", env));
   const agentDir = (agentId: string) => join(home, "agents", agentId);
@@ -28,5 +28,5 @@ export function createPaths(env: Env): Paths {
 export const homeEnvFile = (paths: Paths): string => join(paths.home, ".env");
 /** An agent's `.env`. */
 export const agentEnvFile = (paths: Paths, agentId: string): string => join(paths.agentDir(agentId), ".env");
-/** The last configuration that loaded. */
+/** The last configuration that loaded successfully. */
 export const lastGoodFile = (paths: Paths): string => join(paths.home, "config.last-good.json");

@@ -8,7 +8,7 @@ import { agentEnvFile, type Env, homeEnvFile } from "./paths.ts";
 import type { Problem } from "./problems.ts";
 import type { Paths } from "./types.ts";
 
-/** Reads the `.env` files that the configuration may refer to, as they are now. */
+/** Reads the current `.env` files that the configuration may refer to. */
 export async function readInput(raw: Record<string, unknown>, paths: Paths, env: Env): Promise<LoadInput> {
   const own = agentIds(raw).map(async (id) => [id, await readDotenv(agentEnvFile(paths, id))] as const);
   const [homeEnv, agentEnv] = await Promise.all([readDotenv(homeEnvFile(paths)), Promise.all(own)]);
@@ -16,9 +16,9 @@ export async function readInput(raw: Record<string, unknown>, paths: Paths, env:
 }
 
 interface FromText {
-  /** The text, brought up to date when it was older. */
+  /** The text, migrated if it was older. */
   text: string;
-  /** Its old version then, else null. */
+  /** Its old version if it was migrated, else null. */
   migratedFrom: string | null;
 }
 

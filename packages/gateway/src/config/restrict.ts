@@ -4,15 +4,15 @@ import { isWithin } from "../lib/safe-path.ts";
 import { homeEnvFile, lastGoodFile } from "./paths.ts";
 import type { Paths } from "./types.ts";
 
-/** Bits that let a group or everybody read or change a file. */
+/** Mode bits that let a group or everyone read or change a file. */
 const OTHERS = 0o077;
 
 /**
- * Takes everybody else's rights to the database, the logs and the configuration in a home that was made with wider
- * ones. Follows no links; what belongs to another user stays as it is. Never rejects.
+ * Removes other users' access to the database, the logs and the configuration in a home created with wider modes.
+ * Follows no links; leaves files of other users as they are. Never rejects.
  */
 export async function restrictHome(paths: Paths): Promise<void> {
-  // Windows keeps no such modes.
+  // Windows has no such modes.
   if (process.platform === "win32") return;
   const logs = await readdir(paths.logs).catch(() => []);
   const files = [

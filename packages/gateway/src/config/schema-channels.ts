@@ -17,25 +17,31 @@ const common = {
     .min(0)
     .max(60_000)
     .default(0)
-    .describe("Messages of one sender that come within this time become one turn; 0 keeps them apart."),
+    .describe(
+      "Messages from one sender that arrive within this time become one turn; 0 keeps them separate.",
+    ),
   progressMs: z
     .number()
     .int()
     .min(0)
     .max(600_000)
     .default(15_000)
-    .describe("A turn that takes longer shows its text so far, where messages can be edited; 0 never does."),
+    .describe(
+      "A turn that takes longer shows its text so far, where messages can be edited; 0 turns this off.",
+    ),
 };
-/** An empty one is none: the channel is off, and the agent loads. */
+/** An empty token counts as unset: the channel is off, and the agent loads. */
 const token = (what: string) => z.string().optional().describe(what);
-const base = (what: string) => url.optional().describe(`Address of ${what}, for servers of your own.`);
+const base = (what: string) => url.optional().describe(`URL of ${what}, if you run your own server.`);
 const direct = {
   dmPolicy: policy.optional().describe("Who may write directly: `open`, `allowlist` (default), `disabled`."),
   dmAllowlist: ids.default([]).describe("Ids that may write directly."),
   pairing: z.boolean().optional().describe("Gives unknown senders a pairing code; true when unset."),
 };
 const group = {
-  groupPolicy: policy.optional().describe("The same for groups."),
+  groupPolicy: policy
+    .optional()
+    .describe("Which groups may write: `open`, `allowlist` (default), `disabled`."),
   groupAllowlist: ids.default([]).describe("Ids of groups that may write."),
 };
 const manners = {
@@ -47,22 +53,22 @@ const manners = {
 };
 
 const deviceAccount = z.looseObject({
-  id: z.string().describe("Name of the account."),
-  label: z.string().nullable().default(null).describe("Name for people."),
+  id: z.string().describe("The account's id."),
+  label: z.string().nullable().default(null).describe("Display name."),
   ...direct,
   ...group,
-  requireMention: z.boolean().optional().describe("Groups: answer only when mentioned; true when unset."),
+  requireMention: z.boolean().optional().describe("In groups, answer only when mentioned; true when unset."),
   ...manners,
 });
 
-/** What the access file of `botchat` and `guildchat` begins with; once there is one, it alone counts. */
+/** Initial access file of `botchat` and `guildchat`; once the file exists, only it counts. */
 const first = {
-  dmPolicy: policy.optional().describe("First policy of direct messages, for `access.json`."),
-  dmAllowlist: ids.default([]).describe("First users of its `allowFrom`."),
-  pairing: z.boolean().optional().describe("Its first `pairing`."),
-  groupPolicy: policy.optional().describe("First policy of groups or servers."),
-  groupAllowlist: ids.default([]).describe("First groups or servers of its list."),
-  requireMention: z.boolean().optional().describe("Its first `requireMention`."),
+  dmPolicy: policy.optional().describe("Initial policy for direct messages in `access.json`."),
+  dmAllowlist: ids.default([]).describe("Initial users in `allowFrom` of `access.json`."),
+  pairing: z.boolean().optional().describe("Initial `pairing` in `access.json`."),
+  groupPolicy: policy.optional().describe("Initial policy for groups or servers in `access.json`."),
+  groupAllowlist: ids.default([]).describe("Initial list of groups or servers in `access.json`."),
+  requireMention: z.boolean().optional().describe("Initial `requireMention` in `access.json`."),
 };
 
 /** The channels' blocks of an agent's entry. */
@@ -71,13 +77,13 @@ export const channelBlocks = {
     .looseObject({
       ...common,
       botToken: token("The bot's token, usually a variable."),
-      apiBaseUrl: base("the bot API"),
+      apiBaseUrl: base("the Bot API"),
       mode: z
         .enum(["polling", "webhook"])
         .default("polling")
         .describe("`webhook` needs `gateway.publicUrl` and `webhookSecret`."),
       ...first,
-      webhookSecret: token("Secret that the provider repeats in each webhook."),
+      webhookSecret: token("Secret that the provider sends back with each webhook."),
     })
     .optional()
     .describe("Telegram."),
@@ -86,7 +92,7 @@ export const channelBlocks = {
       ...common,
       botToken: token("The bot's token, usually a variable."),
       apiBaseUrl: base("the REST API"),
-      gatewayUrl: base("the socket"),
+      gatewayUrl: base("the WebSocket"),
       ...first,
     })
     .optional()
@@ -94,11 +100,11 @@ export const channelBlocks = {
   devicechat: z
     .looseObject({
       ...common,
-      waWebSocketUrl: base("the socket"),
+      waWebSocketUrl: base("the WebSocket"),
       accounts: z
         .array(deviceAccount)
         .default([])
-        .describe("Linked numbers; none means one called `default`."),
+        .describe("Linked numbers; an empty list means one account called `default`."),
     })
     .optional()
     .describe("WhatsApp as a linked device."),
@@ -106,16 +112,16 @@ export const channelBlocks = {
     .looseObject({
       ...common,
       accessToken: token("The system user's token."),
-      phoneNumberId: z.coerce.string().optional().describe("Id of the number."),
+      phoneNumberId: z.coerce.string().optional().describe("Id of the phone number."),
       appSecret: token("Secret that webhooks are signed with."),
-      verifyToken: token("Token of the webhook's verification."),
+      verifyToken: token("Token that verifies the webhook."),
       ...direct,
       ...manners,
       templatesEnabled: z
         .boolean()
         .default(false)
-        .describe("Sends a template where the provider allows no free text any more (after 24 hours)."),
-      templateName: z.string().optional().describe("Template with one text parameter in its body."),
+        .describe("Sends a template once the provider no longer allows free text (after 24 hours)."),
+      templateName: z.string().optional().describe("Name of a template with one text parameter in its body."),
       templateLanguage: z.string().default("en").describe("Language code of the template."),
       apiBaseUrl: base("the Graph API"),
     })
@@ -129,7 +135,7 @@ export const channelBlocks = {
       ...direct,
       ...group,
       apiBaseUrl: base("the messaging API"),
-      dataApiBaseUrl: base("the API for files"),
+      dataApiBaseUrl: base("the file API"),
     })
     .optional()
     .describe("LINE."),
@@ -140,7 +146,10 @@ export const channelBlocks = {
       signingSecret: token("Secret that events are signed with."),
       ...direct,
       ...group,
-      requireMention: z.boolean().optional().describe("Channels: answer only mentions; true when unset."),
+      requireMention: z
+        .boolean()
+        .optional()
+        .describe("In channels, answer only when mentioned; true when unset."),
       apiBaseUrl: base("the Web API"),
     })
     .optional()

@@ -1,43 +1,43 @@
 import * as z from "zod";
 import { channelBlocks } from "./schema-channels.ts";
 
-/** Anything inside is the business of the feature that reads it. */
+/** Contents are validated by the feature that reads them. */
 export const opaque = z.record(z.string(), z.unknown());
 
-/** A time zone; whether it exists is decided where it is used, so that a wrong one falls through, never fails. */
+/** A time zone; validated where it is used, so that an unknown one falls back instead of failing. */
 export const zone = (description: string) => z.string().optional().catch(undefined).describe(description);
 
-/** Marks a key that is checked, and that no part of the gateway reads yet. */
-export const unread = (description: string) => `${description} Read, without effect yet.`;
+/** Marks a setting that is validated but not used by any part of the gateway yet. */
+export const unread = (description: string) => `${description} No effect yet.`;
 
-/** Sections of `gateway` that belong to one feature each. */
+/** Sections of `gateway` that each belong to one feature. */
 export const featureSections = {
   customConnectors: z
     .record(
       z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, { error: "must be a slug" }),
       z.looseObject({
-        label: z.string().optional().describe("Name for people."),
+        label: z.string().optional().describe("Display name."),
         config: opaque.optional().describe("Raw MCP server entry with {placeholder} tokens for secrets."),
         secretNames: z.array(z.string()).optional().describe("Names of the placeholders."),
         credentialOwner: z
           .enum(["none", "static", "gateway", "external"])
           .optional()
-          .describe("Who keeps the credentials."),
-        defaultEnabled: z.boolean().optional().describe("False asks for an opt-in of each agent."),
+          .describe("Who holds the credentials."),
+        defaultEnabled: z.boolean().optional().describe("If false, each agent must opt in."),
       }),
     )
     .default({})
-    .describe(unread("Connectors of your own, by slug.")),
+    .describe(unread("Your own connectors, by slug.")),
   connectorsDefaultEnabled: z
     .boolean()
     .default(true)
-    .describe(unread("Whether an agent without an entry of its own may use a connected connector.")),
+    .describe(unread("Whether agents without their own entry may use a connected connector.")),
   selfHealing: z
     .looseObject({
       autoRecover: z
         .boolean()
         .default(false)
-        .describe(unread("Lets the watchdog recover a stalled turn; off, it only reports.")),
+        .describe(unread("Lets the watchdog recover a stalled turn; if off, it only reports it.")),
     })
     .prefault({}),
   appBackup: z
@@ -67,15 +67,15 @@ export const featureSections = {
         .number()
         .positive()
         .default(168)
-        .describe(unread("Age of build cache to prune.")),
-      danglingImagePrune: z.boolean().default(true).describe(unread("Prune images without a name.")),
+        .describe(unread("Age above which build cache is pruned.")),
+      danglingImagePrune: z.boolean().default(true).describe(unread("Prune unnamed images.")),
     })
     .prefault({}),
 };
 
-/** Blocks of an agent's entry that belong to one feature each. */
+/** Blocks of an agent's entry that each belong to one feature. */
 export const agentFeatures = {
   connectors: opaque.optional().describe(unread("Connectors by id: `{enabled}`.")),
-  voice: opaque.optional().describe(unread("Speech settings of the agent.")),
+  voice: opaque.optional().describe(unread("The agent's speech settings.")),
   ...channelBlocks,
 };

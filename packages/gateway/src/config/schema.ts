@@ -5,22 +5,22 @@ import { agentFeatures, featureSections, unread, zone } from "./schema-features.
 
 export const CONFIG_VERSION = "2.0.0";
 
-/** Marks a key that is read once, at start. */
+/** Marks a setting that is read only at start. */
 const RESTART = { restart: true };
 
-/** Rules without defaults, because an agent's override must hold only what its entry says. */
+/** Rules without defaults, because an agent's override must contain only what its entry sets. */
 const historyRules = {
   retentionDays: z
     .number()
     .positive()
     .nullable()
-    .describe("Days after which clean-up deletes messages; null keeps them forever."),
+    .describe("Days after which the daily clean-up deletes messages; null keeps them forever."),
   maxHistoryMessages: z
     .number()
     .int()
     .min(0)
     .max(100_000)
-    .describe("Messages given to a new agent process; 0 gives none."),
+    .describe("Messages of history given to a new agent process; 0 gives none."),
   cleanupHour: z.number().int().min(0).max(23).describe("Hour of the daily clean-up, 0-23."),
 };
 const cleanupTimezone = zone("Time zone of `cleanupHour`; `gateway.timezone` when unset or invalid.");
@@ -29,8 +29,8 @@ const sessionRules = {
     .number()
     .positive()
     .max(525_600)
-    .describe("Minutes without message or output after which a session's process is stopped."),
-  maxConcurrent: z.number().int().min(1).max(10_000).describe("Live sessions per agent."),
+    .describe("Minutes without messages or output after which a session's process is stopped."),
+  maxConcurrent: z.number().int().min(1).max(10_000).describe("Maximum number of live sessions per agent."),
   warmSpares: z.number().int().min(0).max(20).describe("Processes per agent kept ready for new sessions."),
 };
 
@@ -44,18 +44,18 @@ export const sessionSection = z
 
 export const apiKey = z
   .looseObject({
-    key: z.string().min(1).optional().describe("The key, usually a variable."),
+    key: z.string().min(1).optional().describe("The key, usually as a variable."),
     keyHash: z
       .string()
       .regex(/^sha256:[0-9a-f]{64}$/i, { error: "must be sha256:<64 hex digits>" })
       .optional()
-      .describe("Instead of `key`: `sha256:` and the key's SHA-256 in hex."),
-    description: z.string().optional().describe("For people."),
+      .describe("Instead of `key`: `sha256:` followed by the key's SHA-256 in hex."),
+    description: z.string().optional().describe("Note for people."),
     agents: z
       .union([z.literal("*"), z.array(z.string())])
       .optional()
       .describe(
-        'Agent ids, or `"*"` for all. An admin key reaches all: it has `"*"` or none of this, and with a list it is switched off. Another key without it reaches none.',
+        'Agent ids, or `"*"` for all. An admin key reaches all agents: use `"*"` or leave this out; a list disables the key. Any other key without it reaches none.',
       ),
     write: z.boolean().default(false).describe("Write level."),
     admin: z.boolean().default(false).describe("Admin level; implies write."),
@@ -71,8 +71,8 @@ const apiSection = z
       .union([
         z.literal(false),
         z.looseObject({
-          perSecond: z.number().positive().default(100).describe("Requests per second and key."),
-          burst: z.number().positive().default(200).describe("Requests at once per key."),
+          perSecond: z.number().positive().default(100).describe("Requests per second per key."),
+          burst: z.number().positive().default(200).describe("Burst of requests per key."),
         }),
       ])
       .default({ perSecond: 100, burst: 200 })
@@ -81,8 +81,8 @@ const apiSection = z
       .union([
         z.literal(false),
         z.looseObject({
-          perSecond: z.number().positive().default(10).describe("Uploads per second and key."),
-          burst: z.number().positive().default(20).describe("Uploads at once per key."),
+          perSecond: z.number().positive().default(10).describe("Uploads per second per key."),
+          burst: z.number().positive().default(20).describe("Burst of uploads per key."),
         }),
       ])
       .default({ perSecond: 10, burst: 20 })
@@ -92,7 +92,7 @@ const apiSection = z
       .int()
       .positive()
       .default(256)
-      .describe("Event streams that one key may have open at the same time."),
+      .describe("Maximum number of event streams that one key may have open."),
   })
   .prefault({});
 
@@ -101,15 +101,15 @@ const logsSection = z
     level: z
       .enum(["debug", "info", "warn", "error"])
       .default("info")
-      .describe("Least level written to file and stdout."),
+      .describe("Minimum level written to file and stdout."),
     maxFileBytes: z
       .number()
       .int()
       .positive()
       .default(16_777_216)
-      .describe("Size that a log file never exceeds; it is rotated before."),
+      .describe("Maximum size of a log file; it is rotated before it gets larger."),
     maxFiles: z.number().int().min(0).default(3).describe("Rotated files kept per log; 0 keeps none."),
-    retentionDays: z.number().min(0).default(14).describe("Days that logs are kept; 0 keeps them forever."),
+    retentionDays: z.number().min(0).default(14).describe("Days to keep logs; 0 keeps them forever."),
   })
   .prefault({});
 
@@ -122,7 +122,7 @@ const watchdogSection = z
       .max(86_400)
       .default(60)
       .describe(
-        "Time that the gateway may be blocked before it ends itself with exit code 70, for a supervisor to restart it; 0 never.",
+        "How long the gateway may be blocked before it exits with code 70, so that a supervisor can restart it; 0 turns this off.",
       ),
   })
   .prefault({});
@@ -140,14 +140,14 @@ const turnsSection = z
       .int()
       .min(0)
       .default(120_000)
-      .describe("Time that the events of a finished turn stay readable."),
-    injectionMs: z.number().int().positive().default(60_000).describe("Budget of an injection's stream."),
+      .describe("How long the events of a finished turn stay readable."),
+    injectionMs: z.number().int().positive().default(60_000).describe("Time limit of an injection's stream."),
     keepaliveMs: z
       .number()
       .int()
       .positive()
       .default(15_000)
-      .describe("Interval of the comment lines on a stream."),
+      .describe("Interval between keep-alive comments on a stream."),
   })
   .prefault({});
 
@@ -159,21 +159,26 @@ export const gatewaySection = z.looseObject({
     .min(0)
     .max(65_535)
     .default(10_850)
-    .describe("Port of HTTP and WebSocket; 0 picks a free one. `PORT` in the environment wins.")
+    .describe("Port for HTTP and WebSocket; 0 picks a free one. `PORT` in the environment takes precedence.")
     .meta(RESTART),
   bind: z
     .string()
     .min(1)
     .default("127.0.0.1")
-    .describe("Interface; `0.0.0.0` listens on all. `GATEWAY_BIND` in the environment wins.")
+    .describe(
+      "Address to listen on; `0.0.0.0` means all. `GATEWAY_BIND` in the environment takes precedence.",
+    )
     .meta(RESTART),
-  allowedHosts: z.array(z.string()).default([]).describe("Further names accepted in the `Host` header."),
+  allowedHosts: z
+    .array(z.string())
+    .default([])
+    .describe("Additional host names accepted in the `Host` header."),
   maxConnections: z
     .number()
     .int()
     .positive()
     .default(1024)
-    .describe("Connections open at the same time; one remote address may have half of them."),
+    .describe("Maximum number of open connections; one remote address may use half of them."),
   stalledReaderMs: z
     .number()
     .int()
@@ -185,17 +190,17 @@ export const gatewaySection = z.looseObject({
     .int()
     .min(0)
     .default(1_073_741_824)
-    .describe("Free space on the disk below which nothing new is accepted; 0 turns the check off."),
-  timezone: zone("Default of every time zone below; `UTC` when unset or invalid."),
+    .describe("Free disk space below which nothing new is accepted; 0 turns the check off."),
+  timezone: zone("Default for every time zone below; `UTC` when unset or invalid."),
   publicUrl: z
     .string()
     .optional()
-    .describe("Address from outside; ends in `/gateway`. Plain http only for local hosts.")
+    .describe("The gateway's public URL; must end in `/gateway`. Plain http is allowed only for local hosts.")
     .meta(RESTART),
   oauthReturnUrl: z
     .string()
     .optional()
-    .describe(unread("Where a connector's sign-in sends the browser at the end."))
+    .describe(unread("Where a connector's sign-in finally redirects the browser."))
     .meta(RESTART),
   headless: z.boolean().default(true).describe(unread("False runs agent programs in a terminal.")),
   api: apiSection,
@@ -212,16 +217,16 @@ export const gatewaySection = z.looseObject({
   watchdog: watchdogSection,
   media: z
     .looseObject({
-      maxUploadBytes: z.number().int().positive().default(20_971_520).describe("Largest upload."),
+      maxUploadBytes: z.number().int().positive().default(20_971_520).describe("Maximum size of an upload."),
       quotaBytes: z
         .number()
         .int()
         .positive()
         .default(5_368_709_120)
-        .describe("Bytes that the media folder of one agent may hold."),
+        .describe("Maximum size of one agent's media folder."),
     })
     .prefault({}),
-  models: z.array(model()).default([]).describe("Models while no live catalogue answers."),
+  models: z.array(model()).default([]).describe("Models to offer while no live catalogue is available."),
   orchestration: z
     .looseObject({ enabled: z.boolean().default(false).describe(unread("Runs tasks of agents in workers.")) })
     .prefault({}),
@@ -232,28 +237,28 @@ export const agentEntry = z.looseObject({
   id: z
     .string()
     .regex(AGENT_ID, { error: "must be a-z, then up to 31 of a-z 0-9 _ -" })
-    .describe("Name in addresses and on disk."),
-  name: z.string().optional().describe("Name for people; the id when unset."),
-  description: z.string().default("").describe("What the agent is for."),
+    .describe("Name in URLs and on disk."),
+  name: z.string().optional().describe("Display name; the id when unset."),
+  description: z.string().default("").describe("What the agent does."),
   workspace: z
     .string()
     .min(1)
     .optional()
     .describe("Working directory; `agents/<id>/workspace` in the home directory when unset."),
-  model: z.string().min(1).optional().describe("Model id; the runtime's own choice when unset."),
+  model: z.string().min(1).optional().describe("Model id; when unset, the runtime chooses."),
   instructions: z
     .string()
     .refine((path) => isAbsolute(path), { error: "must be an absolute path" })
     .optional()
     .describe(
-      "File of standing instructions in place of the workspace's `AGENTS.md`, for several agents to share.",
+      "File of standing instructions to use instead of the workspace's `AGENTS.md`; several agents can share one.",
     ),
   runtime: runtimeConfig().prefault({}).describe("How the agent runs."),
   env: z.record(z.string(), z.string()).default({}).describe("Variables for the agent's processes."),
   allowTools: z
     .union([z.boolean(), z.array(z.string())])
     .default(true)
-    .describe("Tools of the agent program: all, none, or these."),
+    .describe("Tools the agent program may use: all, none, or a list."),
   history: z
     .looseObject(historyRules)
     .partial()
@@ -267,18 +272,18 @@ export const agentEntry = z.looseObject({
   ...agentFeatures,
 });
 
-/** The whole file; used to find unknown keys and to write the reference, never to load (parts load separately). */
+/** The whole file; used to find unknown keys and to write the reference, not for loading (parts load separately). */
 export const configFile = z.looseObject({
   configVersion: z
     .string()
     .optional()
-    .describe("Version of this file's shape; the gateway migrates older files."),
+    .describe("Version of the file format; the gateway migrates older files."),
   gateway: gatewaySection.prefault({}),
   session: sessionSection,
   agents: z.array(agentEntry).default([]).describe("The agents."),
 });
 
-/** `gateway` with every time zone decided. */
+/** `gateway` with every time zone resolved. */
 export type GatewaySection = Omit<Known<z.output<typeof gatewaySection>>, "timezone" | "history"> & {
   timezone: string;
   history: HistorySection;

@@ -18,11 +18,11 @@ import { readSnapshot, type Snapshot, watchFile } from "./watch.ts";
 
 export interface ConfigStoreOptions {
   paths: Paths;
-  /** Environment of the process; `PORT` and `GATEWAY_BIND` in it win over the file. */
+  /** Environment of the process; its `PORT` and `GATEWAY_BIND` override the file. */
   env: Env;
   clock: Clock;
   log: Logger;
-  /** Told, before they are used, the values that must not show up in a log. */
+  /** Gets the values that must not appear in logs, before they are used. */
   onSecrets?: (values: Iterable<string>) => void;
 }
 
@@ -34,9 +34,9 @@ type Outcome = Pick<Loaded, "config" | "skipped"> | { config: null; problems: re
 const brokenFile = () =>
   new GatewayError("CONFLICT", "The configuration file is broken; fix it before changing it here.");
 
-/** Refuses a change after which the file, or an agent that could be used before, could not be used. */
+/** Refuses a change that would make the file, or an agent that was usable before, unusable. */
 function refuseWhenWorse(before: Outcome, after: Outcome): asserts after is Loaded {
-  const message = "The configuration would not be valid after this change.";
+  const message = "This change would make the configuration invalid.";
   if (!after.config) {
     if (!before.config) throw brokenFile();
     const details = after.problems.filter((problem) => problem.level === "error");
@@ -56,7 +56,7 @@ function refuseWhenWorse(before: Outcome, after: Outcome): asserts after is Load
 
 /**
  * Reads the configuration, falling back to the last one that worked, and follows the file from then on.
- * @throws {ConfigFileError} when neither can be used.
+ * @throws {ConfigFileError} if neither is usable.
  */
 export async function createConfigStore(options: ConfigStoreOptions): Promise<ConfigStore> {
   const { paths, env, clock, log, onSecrets } = options;
@@ -83,11 +83,11 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       if ((await readFile(file, "utf8").catch(() => null)) === text) return;
       await writeFileAtomic(file, text, { mode: 0o600, forceMode: true });
     } catch (error) {
-      log.warn({ err: error }, "configuration: the copy of the last good configuration could not be written");
+      log.warn({ err: error }, "configuration: could not save a copy of the last good configuration");
     }
   }
 
-  /** Puts a migrated file in place of the old one, which stays beside it. */
+  /** Replaces the old file with the migrated one, keeping a copy of the old one beside it. */
   async function saveMigrated(oldText: string, newText: string, from: string): Promise<void> {
     try {
       const backup = `${paths.configFile}.bak-${from}`;
@@ -96,9 +96,9 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       });
       await writeFileAtomic(paths.configFile, newText);
       seen = await readSnapshot(paths.configFile);
-      log.info({ from, backup }, "configuration: migrated from an older version; the old file is kept");
+      log.info({ from, backup }, "configuration: migrated from an older version; the old file was kept");
     } catch (error) {
-      log.warn({ err: error, from }, "configuration: migrated in memory only, the file could not be written");
+      log.warn({ err: error, from }, "configuration: migrated in memory only; could not write the file");
     }
   }
 
@@ -149,7 +149,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       if (current.gateway[key] === undefined) delete gateway[key];
       else Object.assign(gateway, { [key]: current.gateway[key] });
     }
-    // An entry that became unusable does not take down an agent that runs: it stays as it was.
+    // An entry that became unusable does not take down a running agent: the agent stays as it was.
     const stay = current.agents.filter(
       ({ id }) => skipped.has(id) && !config.agents.some((agent) => agent.id === id),
     );
@@ -163,7 +163,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       try {
         listener(next, previous);
       } catch (error) {
-        log.error({ err: error }, "configuration: a part of the gateway could not take over the change");
+        log.error({ err: error }, "configuration: a part of the gateway could not apply the change");
       }
     }
   }
@@ -173,7 +173,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     const loaded = await loadText(snapshot.text, paths, env);
     if (!loaded.config) {
       tell(loaded.problems);
-      log.error({}, "configuration: the changed file cannot be used; the running configuration stays");
+      log.error({}, "configuration: the changed file cannot be used; keeping the running configuration");
       return;
     }
     if (loaded.migratedFrom !== null) await saveMigrated(snapshot.text, loaded.text, loaded.migratedFrom);
@@ -187,7 +187,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       const snapshot = await readSnapshot(paths.configFile);
       if (!snapshot || (snapshot.text === seen?.text && snapshot.signature === seen.signature)) return;
       await reload(snapshot);
-    }).catch((error: unknown) => log.error({ err: error }, "configuration: the reload failed")),
+    }).catch((error: unknown) => log.error({ err: error }, "configuration: could not reload")),
   );
 
   /** The file as it is now, ready to be changed. */
@@ -222,7 +222,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
           try {
             await writeFileAtomic(paths.configFile, nextText);
           } catch (error) {
-            throw new GatewayError("INTERNAL", "The configuration file could not be written.", {
+            throw new GatewayError("INTERNAL", "Could not write the configuration file.", {
               cause: error,
             });
           }

@@ -1,7 +1,7 @@
-/** True when the name is a time zone that this runtime knows. */
+/** True if this runtime knows the time zone. */
 export function isTimezone(name: unknown): name is string {
   if (typeof name !== "string" || name === "") return false;
-  // The usual one needs no look into the time zone data, which takes 12 ms to load.
+  // The common case avoids loading the time zone data, which takes 12 ms.
   if (name === "UTC") return true;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
@@ -16,7 +16,7 @@ export function firstTimezone(...names: readonly (string | undefined)[]): string
   return names.find(isTimezone) ?? "UTC";
 }
 
-/** What holds time zones in the `gateway` section. */
+/** The parts of the `gateway` section that contain time zones. */
 interface Zones {
   timezone?: string | undefined;
   history: { cleanupTimezone?: string | undefined };
@@ -26,7 +26,7 @@ interface Zones {
   knowledge: { reflection: { timezone?: string | undefined } };
 }
 
-/** Every feature with a time zone of its own, by its key below `gateway`. */
+/** Every feature with its own time zone, by its key below `gateway`. */
 export function ownTimezones(gateway: Zones): Record<string, string | undefined> {
   return {
     "history.cleanupTimezone": gateway.history.cleanupTimezone,
@@ -37,7 +37,7 @@ export function ownTimezones(gateway: Zones): Record<string, string | undefined>
   };
 }
 
-/** The section with every time zone decided: the feature's own if valid, else `gateway.timezone`, else `UTC`. */
+/** The section with every time zone resolved: the feature's own if valid, else `gateway.timezone`, else `UTC`. */
 export function withTimezones<G extends Zones>(gateway: G) {
   const timezone = firstTimezone(gateway.timezone);
   const decide = (own: string | undefined) => firstTimezone(own, timezone);

@@ -1,6 +1,6 @@
 import type { Config } from "./schema.ts";
 
-/** Where things lie on disk; all absolute. */
+/** Paths on disk; all absolute. */
 export interface Paths {
   home: string;
   configFile: string;
@@ -17,9 +17,9 @@ export interface ConfigStore {
   /** Called after each applied reload with the new and the old configuration; returns the unsubscriber. */
   onChange(listener: (next: Config, previous: Config) => void): () => void;
   /**
-   * Changes the file: `edit` gets the raw parsed JSON (unknown keys and key order included) and mutates it. The
+   * Changes the file: `edit` gets the raw parsed JSON (including unknown keys and key order) and mutates it. The
    * result is validated, written atomically under the one lock, and applied before the promise resolves. Rejects
-   * with a `GatewayError` and writes nothing when it would not load. What `edit` awaits happens under the lock too.
+   * with a `GatewayError` and writes nothing if it would not load. Anything `edit` awaits also happens under the lock.
    */
   update(edit: (raw: Record<string, unknown>) => void | Promise<void>): Promise<Config>;
   close(): Promise<void>;

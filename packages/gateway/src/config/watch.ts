@@ -3,10 +3,10 @@ import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../lib/clock.ts";
 
 const DEBOUNCE_MS = 100;
-/** Catches what a watcher cannot see: network drives, changed links, a file that was away for a moment. */
+/** Catches what a watcher misses: network drives, changed links, a file that was missing for a moment. */
 const POLL_MS = 2000;
 
-/** A file's text and what tells two writes of the same text apart. */
+/** A file's text, and a signature that distinguishes two writes of the same text. */
 export interface Snapshot {
   text: string;
   signature: string;
@@ -17,17 +17,17 @@ async function signatureOf(path: string): Promise<string | null> {
   return found && `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}`;
 }
 
-/** Null when the file cannot be read. */
+/** Null if the file cannot be read. */
 export async function readSnapshot(path: string): Promise<Snapshot | null> {
-  // The signature first: a write after it is found by the next look.
+  // Signature first: the next look finds any later write.
   const signature = await signatureOf(path);
   const text = signature === null ? null : await readFile(path, "utf8").catch(() => null);
   return text === null || signature === null ? null : { text, signature };
 }
 
 /**
- * Calls `look` soon after the file may have changed. The watcher sits on the file, not on its folder, where the
- * database writes all the time; so it is set anew after each change, which may have put another file in its place.
+ * Calls `look` soon after the file may have changed. The watcher is on the file, not on its folder, where the
+ * database writes constantly; it is renewed after each change, which may have replaced the file.
  * @returns stops it.
  */
 export function watchFile(path: string, clock: Clock, look: () => Promise<void>): () => void {
@@ -42,7 +42,7 @@ export function watchFile(path: string, clock: Clock, look: () => Promise<void>)
       watcher = watch(path, { persistent: false }, soon);
       watcher.on("error", () => watcher?.close());
     } catch {
-      // No file for now, or no watcher left on this machine: the poll finds the change.
+      // No file at the moment, or no watchers left on this machine: polling finds the change.
       watcher = undefined;
     }
   }
