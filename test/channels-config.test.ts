@@ -147,6 +147,7 @@ describe("GET channels", () => {
       lastOutboundAt: null,
       lastError: null,
       queued: 0,
+      unknown: 0,
     });
     expect(channels[2]).toMatchObject({ accounts: [{ id: "default", connected: false }] });
     expect((await gateway.request("GET", `${agentPath}/channels`, { key: KEYS.other })).status).toBe(403);

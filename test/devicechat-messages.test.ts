@@ -87,7 +87,10 @@ describe("sending", () => {
     expect(await send(join(workspace, "out/none.png"))).toEqual([400, "INVALID_REQUEST"]);
     expect(await send(join(workspace, "out"))).toEqual([400, "INVALID_REQUEST"]);
     expect(await send(join(workspace, "out/notes.txt"))).toEqual([400, "INVALID_REQUEST"]);
-    expect(await send(join(workspace, ".devicechat-state/creds.json"))).toEqual([400, "INVALID_REQUEST"]);
+    expect(await send(join(workspace, ".devicechat-state/creds.json"))).toEqual([
+      403,
+      "ARTIFACT_PATH_DENIED",
+    ]);
     expect(await send("/etc/hostname")).toEqual([403, "ARTIFACT_PATH_DENIED"]);
     expect(await send(join(workspace, "../../../config.json"))).toEqual([403, "ARTIFACT_PATH_DENIED"]);
     // The image is fine; there is only no device to send it over.

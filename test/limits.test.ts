@@ -132,7 +132,7 @@ describe("the dashboard's login", () => {
     const { status, headers, text } = await login(KEYS.admin);
     expect(status).toBe(200);
     const [cookie] = headers["set-cookie"] as string[];
-    expect(cookie).toMatch(/^[a-z_]+=[\w-]{43,}; Path=\/; HttpOnly; SameSite=Strict(; Secure)?$/);
+    expect(cookie).toMatch(/^(__Host-)?[a-z_\d]+=[\w-]{43,}; Path=\/; HttpOnly; SameSite=Strict(; Secure)?$/);
     expect(cookie + text).not.toContain(KEYS.admin);
     const own = { cookie: cookie!.split(";")[0]! };
     for (const path of ["/status", "/processes", "/metrics", "/dashboard", "/api/v1/agents/sessions"]) {

@@ -19,7 +19,7 @@ export const channelsGuildchat: Record<string, string> = {
   "CH-GUILDCHAT-9": "files go as files, streamed from the disk",
   "CH-GUILDCHAT-10": "typing is shown while the agent works; sent messages can be changed",
   "CH-GUILDCHAT-11":
-    "an attempt is made once: 429 (header or body), known limits, 5xx and a refused connection are tried again later, a broken one is uncertain, another 4xx is final",
+    "an attempt is made once: 429 (header or body), known limits, 5xx and a refused connection are tried again later, a broken one is repeated with the nonce that Discord takes once, another 4xx is final",
   "CH-GUILDCHAT-12": "files are fetched from Discord's hosts alone, by a new link when the old one has ended",
   "CH-GUILDCHAT-13": "a token is judged by Discord",
   "CH-GUILDCHAT-14":
