@@ -9,4 +9,7 @@ export const faults: Record<string, string> = {
     "A session's process keeps its temp folder when that of the process before it, which ends late, is removed.",
   "FAULT-6":
     "A process that was still starting when its agent's configuration changed serves no turn of the changed agent.",
+  "FAULT-7":
+    "Credentials of a linked device that cannot be read leave it linked: they are not removed, and it is tried again.",
+  "FAULT-8": "An agent program that could not be asked once for what it can do is asked again.",
 };

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as library from "baileys";
 import { expect, test } from "vitest";
@@ -75,6 +75,17 @@ test("credentials that the library's own store wrote are taken over", async () =
   const opened = await credentials.open(library);
   expect(opened.state.creds.noiseKey).toEqual(state.creds.noiseKey);
   await opened.close();
+});
+
+test("credentials that cannot be read are neither taken for none nor removed [FAULT-7]", async () => {
+  const { folder, credentials } = await made();
+  await seedCredentials(folder);
+  // A backup of hard links makes a second name, which could be one outside.
+  await link(join(folder, "creds.json"), join(folder, "..", "backup.json"));
+  await expect(credentials.linkedAs()).rejects.toMatchObject({ code: "CONFLICT" });
+  await expect(credentials.open(library)).rejects.toMatchObject({ code: "CONFLICT" });
+  await rm(join(folder, "..", "backup.json"));
+  expect(await credentials.linkedAs()).toBe("15550009999:1@s.whatsapp.net");
 });
 
 test("wiping removes the credentials and what a crash left of them, and nothing else", async () => {

@@ -1,4 +1,5 @@
 import { basename, dirname, join } from "node:path";
+import { GatewayError } from "@agent-gateway/contract";
 import type { AuthenticationCreds, AuthenticationState, SignalDataSet, SignalDataTypeMap } from "baileys";
 import type { Clock } from "../../lib/clock.ts";
 import { type Folder, sweepLeftovers } from "../../lib/guarded/folder.ts";
@@ -17,6 +18,9 @@ const KEYS = "keys-journal.jsonl";
 /** The files of this module, and what a crash in mid-write leaves of them. */
 const OWN = /^(?:creds\.json|keys-journal\.jsonl|\.(?:creds\.json|keys-journal\.jsonl)\.[0-9a-f]+\.tmp)$/;
 
+const UNREADABLE =
+  "The stored login of the linked device cannot be read: creds.json must be a regular file without hard links.";
+
 /** What a socket works with, read from disk. */
 export interface OpenCredentials {
   state: AuthenticationState;
@@ -32,9 +36,9 @@ export interface OpenCredentials {
 
 /** The linked device's credentials in its folder. Other files of the folder are none of its business. */
 export interface Credentials {
-  /** JID of the linked number; undefined while there is none. Needs no library. */
+  /** JID of the linked number; undefined while there is none. Needs no library. @throws {GatewayError} `CONFLICT` */
   linkedAs(): Promise<string | undefined>;
-  /** Opens what is there; what was never linked is begun anew. */
+  /** Opens what is there; what was never linked is begun anew. @throws {GatewayError} `CONFLICT` when it cannot be read */
   open(library: Library): Promise<OpenCredentials>;
   /** Removes the credentials, and the folder when nothing else is in it. */
   wipe(): Promise<void>;
@@ -53,7 +57,11 @@ export function isLinked(
 
 export function createCredentials(folder: string, clock: Clock): Credentials {
   const file = join(folder, CREDS);
-  const read = () => readStateFile(file, MAX_CREDS_BYTES).catch(() => undefined);
+  const read = () =>
+    readStateFile(file, MAX_CREDS_BYTES).catch((error: unknown) => {
+      // Never as if there were none: a link that is taken for none is lost.
+      throw new GatewayError("CONFLICT", UNREADABLE, { cause: error });
+    });
 
   const removeOwn = async (open: Folder) => {
     for await (const { name } of open.entries(MAX_ENTRIES)) if (OWN.test(name)) await open.remove(name);
@@ -78,8 +86,8 @@ export function createCredentials(folder: string, clock: Clock): Credentials {
 
     async open(library) {
       const { replacer, reviver } = library.BufferJSON;
-      const state = await openState(folder);
       const stored = parse<AuthenticationCreds>(await read(), reviver);
+      const state = await openState(folder);
       const linked = stored !== undefined && isLinked(stored);
       try {
         await sweepLeftovers(state, CREDS, clock.now());

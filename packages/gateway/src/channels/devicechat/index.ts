@@ -26,7 +26,8 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
   const url = agent.devicechat?.waWebSocketUrl;
   await keepTemporaryFilesIn(context.tempDir);
   const credentials = createCredentials(context.stateDir, clock);
-  const state = createLinkState(clock, await credentials.linkedAs());
+  // The connection tells what is wrong with them, and looks again.
+  const state = createLinkState(clock, await credentials.linkedAs().catch(() => undefined));
   const recent = boundedMap<JsonObject>(RECENT, () => clock.now());
   const onMessage = ({ messageId, senderId, text }: InboundMessage) => {
     if (messageId === undefined) return;
