@@ -16,7 +16,7 @@ const MIN_BYTES = 1024 * 1024;
 /** `claude --help` takes 0.2 s. */
 const HELP_TIMEOUT_MS = 3000;
 
-const known = new Map<string, Promise<ProgramTraits>>();
+const known = new Map<string, Promise<ProgramTraits | undefined>>();
 const versions = new Map<string, Promise<string | null>>();
 
 /** A program as it is on disk. */
@@ -60,7 +60,10 @@ export async function probeProgram(
   if (!program?.claude || program.bytes < MIN_BYTES) return UNKNOWN;
   const traits = known.get(program.key) ?? readHelp(program.path, env);
   known.set(program.key, traits);
-  return traits;
+  const found = await traits;
+  // It was too slow, say: that tells nothing of what it can do.
+  if (!found) known.delete(program.key);
+  return found ?? UNKNOWN;
 }
 
 /** Version of an installed Claude Code, once per installed version; null for any other program. Never rejects. */
@@ -78,8 +81,12 @@ export async function readVersion(
   return version;
 }
 
-async function readHelp(path: string, env: Readonly<Record<string, string>>): Promise<ProgramTraits> {
+async function readHelp(
+  path: string,
+  env: Readonly<Record<string, string>>,
+): Promise<ProgramTraits | undefined> {
   const { code, stdout } = await runProgram([path, "--help"], { env, timeoutMs: HELP_TIMEOUT_MS });
+  if (code === null) return undefined;
   if (code !== 0 || !stdout.includes("Claude Code")) return UNKNOWN;
   return { claudeCode: true, flags: new Set(stdout.match(/--[a-z][a-z-]+/g)) };
 }
