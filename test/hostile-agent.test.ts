@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Gateway, root, startGateway } from "./harness.ts";
@@ -97,8 +97,8 @@ describe.each([
     expect(stopped.body).toEqual({ stopped: true });
   }, 120_000);
 
-  it.each(["NOISE 64", "LINE 160", "STDERR 64"])(
-    "cannot harm by %s MiB [HARD-AGENT-6]",
+  it.each(["NOISE 64", "LINE 160", "STDERR 64", "VALUES 70"])(
+    "cannot harm by %s MiB [HARD-AGENT-6, HARD-AGENT-12]",
     async (message) => {
       await withOthersServed(attack(message));
     },
@@ -110,6 +110,39 @@ describe.each([
     expect(status).toBe(500);
     expect(body.code).toBe("AGENT_FAILED");
   }, 120_000);
+
+  it("may have calls with ids of a megabyte [HARD-AGENT-9]", async () => {
+    const { status } = await withOthersServed(attack("IDS 40"));
+    expect(status).toBe(200);
+  }, 120_000);
+
+  it("cannot have names without end stored or shown [HARD-AGENT-10]", async () => {
+    const { status } = await withOthersServed(attack("NAMES 5"));
+    expect(status).toBe(200);
+    for (const path of ["/api/v1/agents/sessions", "/api/v1/agents/assistant", "/status"]) {
+      expect((await (await gateway.request("GET", path)).text()).length, path).toBeLessThan(100_000);
+    }
+  }, 120_000);
+
+  it("cannot flood the log by introducing itself [HARD-AGENT-10]", async () => {
+    const before = gateway.output().length;
+    await withOthersServed(attack("INITS 20000"));
+    expect(gateway.output().length - before).toBeLessThan(20_000);
+  }, 120_000);
+
+  it("cannot use up the gateway's descriptors [HARD-AGENT-11]", async () => {
+    await withOthersServed(attack("SOCKETS 500"));
+    expect((await readdir(`/proc/${gateway.process.pid}/fd`)).length).toBeLessThan(200);
+  }, 120_000);
+
+  it.each(["RETRIES 20000", "NUMBERS"])(
+    "gets nowhere with %s [HARD-AGENT-8]",
+    async (message) => {
+      const { status } = await withOthersServed(attack(message));
+      expect(status).toBe(200);
+    },
+    120_000,
+  );
 
   it("gets nowhere with values that no honest program sends [HARD-AGENT-8]", async () => {
     const { status } = await withOthersServed(attack("FORGE"));

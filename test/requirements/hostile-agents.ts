@@ -9,5 +9,10 @@ export const hostileAgents: Readonly<Record<string, string>> = {
   "HARD-AGENT-6":
     "Lines that are no messages, endless ones and error output cost a bounded amount of memory.",
   "HARD-AGENT-7": "A program that closes its output is ended, and its turn fails at once.",
+  "HARD-AGENT-9":
+    "Ids, names, unfinished tool calls, images and questions of one turn take a bounded amount of memory.",
+  "HARD-AGENT-10": "A name too long for one is neither stored nor shown, and the log is not flooded.",
+  "HARD-AGENT-11": "An agent cannot use up the gateway's descriptors through its tools' socket.",
+  "HARD-AGENT-12": "A line of more values than any message has is not read, and blocks nobody.",
   "HARD-AGENT-8": "Fields of the wrong type, forged calls and stray answers are ignored.",
 };

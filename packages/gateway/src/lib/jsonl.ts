@@ -1,5 +1,9 @@
+import { hasMoreValues } from "./json-values.ts";
+
 /** Longest line that passes: 32 MiB of reply text, escaped in JSON and wrapped in an envelope. */
 export const MAX_LINE_BYTES = 72 * 1024 * 1024;
+/** More values than any message has. A text is one, however long. */
+const MAX_LINE_VALUES = 500_000;
 
 /** From here on a line's pieces are gathered in memory of their own. */
 const LONG_BYTES = 1024 * 1024;
@@ -10,7 +14,7 @@ const CR = 0x0d;
 export interface LineSplitterOptions {
   /** Longest line that is handed on, in bytes; default {@link MAX_LINE_BYTES}. */
   maxBytes?: number;
-  /** Called once for a line that is longer; the line is skipped. */
+  /** Called once for a line that is longer, or has too many values to be read; the line is skipped. */
   onOverflow?: (() => void) | undefined;
 }
 
@@ -38,7 +42,10 @@ export function createLineSplitter(
   const textOf = (bytes: Buffer, start: number, end: number): string | undefined => {
     const last = end > start && bytes[end - 1] === CR ? end - 1 : end;
     if (last === start) return undefined;
-    if (last - start <= maxBytes) return bytes.toString("utf8", start, last);
+    if (last - start <= maxBytes) {
+      const line = bytes.toString("utf8", start, last);
+      if (!hasMoreValues(line, MAX_LINE_VALUES)) return line;
+    }
     onOverflow?.();
     return undefined;
   };

@@ -1,24 +1,30 @@
+import { cutToBytes } from "./cut-text.ts";
 import { isSecretName } from "./secret-names.ts";
 
 const MASK = "[redacted]";
 const MAX_DEPTH = 6;
 const MAX_ITEMS = 100;
+/** Bytes of one text: programs and providers choose what some say. */
+const MAX_TEXT_BYTES = 16 * 1024;
 /** Shorter values are too common to be masked wherever they occur. */
 const MIN_SECRET = 8;
+
+const cut = (text: string) => cutToBytes(text, MAX_TEXT_BYTES);
 
 function plainError(error: Error, depth: number): Record<string, unknown> {
   const { name, message, stack, cause } = error;
   const code = (error as NodeJS.ErrnoException).code;
   return {
     type: name,
-    message,
-    stack,
+    message: cut(message),
+    stack: cut(stack ?? ""),
     ...(code !== undefined && { code }),
     ...(cause !== undefined && { cause: redactValue(cause, depth + 1) }),
   };
 }
 
 function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return cut(value);
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth > MAX_DEPTH) return "[too deep]";

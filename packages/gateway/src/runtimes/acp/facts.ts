@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, nameOrNull } from "../agent-cli/protocol.ts";
 import { contextShare } from "../agent-cli/turn-state.ts";
 
 /** How the agent lets its model be chosen: an option of the session, or the older request of its own. */
@@ -46,14 +46,14 @@ export function factsFromUpdate(facts: SessionFacts, update: Fields): SessionFac
       const known = typeof used === "number" && typeof size === "number";
       const percent = known ? contextShare({ input: used, output: undefined }, size) : undefined;
       // claude-agent-acp names the model of the call that the usage is about.
-      const model = isFields(update._meta) ? textOrNull(update._meta["_claude/model"]) : null;
+      const model = isFields(update._meta) ? nameOrNull(update._meta["_claude/model"]) : null;
       return { ...facts, percent: percent ?? facts.percent, answeredBy: model ?? facts.answeredBy };
     }
     case "available_commands_update": {
       const commands = Array.isArray(update.availableCommands)
-        ? update.availableCommands.filter(isFields)
+        ? update.availableCommands.slice(0, MAX_NAMES).filter(isFields)
         : [];
-      return { ...facts, commands: commands.map((command) => textOrNull(command.name) ?? "") };
+      return { ...facts, commands: commands.map((command) => nameOrNull(command.name) ?? "") };
     }
     case "config_option_update":
       return { ...facts, modelSwitch: optionSwitch(update.configOptions) ?? facts.modelSwitch };
@@ -79,13 +79,14 @@ function optionSwitch(configOptions: unknown): ModelSwitch | null {
   const options = configOptions.filter(isFields);
   const option =
     options.find(({ id }) => id === "model") ?? options.find(({ category }) => category === "model");
-  if (typeof option?.id !== "string" || option.type === "boolean") return null;
+  const configId = nameOrNull(option?.id);
+  if (!option || configId === null || option.type === "boolean") return null;
   const choices = (Array.isArray(option.options) ? option.options : []).flatMap((one: unknown) =>
     isFields(one) && Array.isArray(one.options) ? one.options : [one],
   );
   return {
-    configId: option.id,
-    current: textOrNull(option.currentValue),
+    configId,
+    current: nameOrNull(option.currentValue),
     available: namedModels(choices, "value"),
   };
 }
@@ -95,17 +96,17 @@ function modelsSwitch(models: unknown): ModelSwitch | null {
   const choices = Array.isArray(models.availableModels) ? models.availableModels : [];
   return {
     configId: null,
-    current: textOrNull(models.currentModelId),
+    current: nameOrNull(models.currentModelId),
     available: namedModels(choices, "modelId"),
   };
 }
 
-/** More models than any agent offers. */
-const MAX_MODELS = 1000;
+/** More models, or commands, than any agent offers. */
+const MAX_NAMES = 1000;
 
 function namedModels(choices: readonly unknown[], key: string): ModelSwitch["available"] {
-  return choices.slice(0, MAX_MODELS).flatMap((choice) => {
-    const id = isFields(choice) ? textOrNull(choice[key]) : null;
-    return isFields(choice) && id !== null ? [{ id, name: textOrNull(choice.name) ?? id }] : [];
+  return choices.slice(0, MAX_NAMES).flatMap((choice) => {
+    const id = isFields(choice) ? nameOrNull(choice[key]) : null;
+    return isFields(choice) && id !== null ? [{ id, name: nameOrNull(choice.name) ?? id }] : [];
   });
 }

@@ -1,4 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
+import { keepNewest } from "../../lib/keep-newest.ts";
+import { MAX_CALLS, toolId } from "../tool-text.ts";
 import { mayUse, type PermissionRules } from "./permission.ts";
 
 /** Agents announce a call as running before they ask; the question follows within moments. */
@@ -28,6 +30,7 @@ export function createToolGuard(
     waiting.get(id)?.();
     waiting.delete(id);
     settled.add(id);
+    keepNewest(settled, MAX_CALLS);
   };
   const end = () => {
     over = true;
@@ -41,7 +44,7 @@ export function createToolGuard(
   };
 
   return {
-    asked: settle,
+    asked: (callId) => settle(toolId(callId)),
     saw({ id, name, title, status }) {
       if (over || settled.has(id)) return;
       // Its own title is all that some agents give of a tool of the gateway's.

@@ -1,5 +1,6 @@
 import type { Logger } from "../../lib/logger.ts";
-import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, nameOrNull } from "../agent-cli/protocol.ts";
+import { toolTitle } from "../tool-text.ts";
 import type { OpenOptions } from "../types.ts";
 import { AUTHENTICATION_REQUIRED, describeFailure, notSignedIn } from "./failure.ts";
 import type { RpcAnswer, RpcPeer } from "./json-rpc.ts";
@@ -29,6 +30,23 @@ export interface AgentSession {
   result: Fields;
 }
 
+/** More ways to sign in than any agent offers. */
+const MAX_METHODS = 20;
+
+/** What matters of a way to sign in, which is kept as long as the session. */
+function authMethod(method: unknown): Fields[] {
+  if (!isFields(method)) return [];
+  const { id, type, name, description } = method;
+  return [
+    {
+      id: nameOrNull(id),
+      type: nameOrNull(type),
+      name: toolTitle(name),
+      description: toolTitle(description),
+    },
+  ];
+}
+
 /** @throws Error with one sentence when the agent does not answer, or not in this protocol. */
 export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits> {
   const answer = await rpc.request(
@@ -45,13 +63,16 @@ export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits
     throw new Error(`The agent does not speak version ${PROTOCOL_VERSION} of the Agent Client Protocol.`);
   }
   const info = isFields(result.agentInfo) ? result.agentInfo : {};
-  log.info({ agentName: info.name, version: info.version }, "agent program is ready");
+  const [name, version] = [nameOrNull(info.name), nameOrNull(info.version)];
+  log.info({ agentName: name, version }, "agent program is ready");
   const can = section(result, "agentCapabilities");
   return {
-    name: textOrNull(info.name),
-    version: textOrNull(info.version),
+    name,
+    version,
     images: section(can, "promptCapabilities").image === true,
-    authMethods: Array.isArray(result.authMethods) ? result.authMethods.filter(isFields) : [],
+    authMethods: Array.isArray(result.authMethods)
+      ? result.authMethods.flatMap(authMethod).slice(0, MAX_METHODS)
+      : [],
     loadSession: can.loadSession === true,
     resumeSession: isFields(section(can, "sessionCapabilities").resume),
   };
@@ -85,7 +106,7 @@ export async function openSession(
     if (wantsLogin(answer)) throw notSignedIn(traits.authMethods);
   }
   const result = resultOf(answer, SESSION_MS);
-  const id = textOrNull(result.sessionId);
+  const id = nameOrNull(result.sessionId);
   if (id === null) throw new Error("The agent opened no session.");
   return { id, resumed: false, result };
 }

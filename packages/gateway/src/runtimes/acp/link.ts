@@ -24,7 +24,11 @@ export async function openLink(
   handlers: Pick<RpcOptions, "onRequest" | "onNotification"> & { onStderr(text: string): void },
   limits: Limits = {},
 ): Promise<Link> {
-  const rpc = createRpcPeer({ ...handlers, clock, write: (line) => agent && unread(agent.write(line)) });
+  const rpc = createRpcPeer({
+    ...handlers,
+    clock,
+    write: (line) => agent && unread(agent.write(line), line.length),
+  });
   const lines = createLineSplitter(rpc.receive, {
     onOverflow() {
       log.error({}, "the agent wrote a line that is too long");

@@ -1,4 +1,4 @@
-import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, nameOrNull, textOrNull } from "../agent-cli/protocol.ts";
 import { GATEWAY_SERVER } from "../agent-cli/tool-server.ts";
 
 export interface PermissionRules {
@@ -41,7 +41,7 @@ export function answerPermission(
 export function toolName(call: Fields): string | null {
   const meta = isFields(call._meta) ? call._meta : {};
   const claude = isFields(meta.claudeCode) ? meta.claudeCode : {};
-  return textOrNull(call.name) ?? textOrNull(claude.toolName) ?? textOrNull(meta.toolName);
+  return nameOrNull(call.name) ?? nameOrNull(claude.toolName) ?? nameOrNull(meta.toolName);
 }
 
 /** Whether a tool of this name may be used; one without a name only where all may. */

@@ -3,7 +3,6 @@ import { type Fields, isFields } from "../agent-cli/protocol.ts";
 import type { OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
 import { factsFromResult, factsFromUpdate, modelOf, NO_FACTS, withModel } from "./facts.ts";
 import { PROCESS_ENDED } from "./failure.ts";
-import type { AgentSession } from "./handshake.ts";
 import type { AcpOptions } from "./index.ts";
 import type { Seen } from "./inspect.ts";
 import { openAgent } from "./open.ts";
@@ -33,11 +32,11 @@ export async function openAcpSession(
   const commandsKnown = Promise.withResolvers<void>();
   let facts = NO_FACTS;
   let current: Run | undefined;
-  let session: AgentSession | undefined;
+  let openId: string | undefined;
 
   const onNotification = (method: string, params: Fields) => {
     if (method !== "session/update" || !isFields(params.update)) return;
-    if (session !== undefined && params.sessionId !== session.id) return;
+    if (openId !== undefined && params.sessionId !== openId) return;
     facts = factsFromUpdate(facts, params.update);
     if (facts.modelSwitch) seen.models = { ...facts.modelSwitch, current: seen.models?.current ?? null };
     if (facts.commands) commandsKnown.resolve();
@@ -68,13 +67,13 @@ export async function openAcpSession(
     throw signal.aborted ? new Error(CANCELLED) : error;
   });
   const { link, traits, program } = agent;
-  session = agent.session;
   undo.defer(() => link.process.close());
   const onAbort = () => link.process.kill("SIGKILL");
   signal.addEventListener("abort", onAbort);
   undo.defer(() => signal.removeEventListener("abort", onAbort));
   if (signal.aborted) throw new Error(CANCELLED);
-  const { id: sessionId, resumed, result } = session;
+  const { id: sessionId, resumed, result } = agent.session;
+  openId = sessionId;
   facts = factsFromResult(facts, result);
   seen.models = facts.modelSwitch ?? { current: null, available: [] };
   log.info({ pid: link.process.pid, resumed }, "agent process started");

@@ -18,6 +18,10 @@ import type { GatewayTool } from "../types.ts";
 const MAX_PATH = 100;
 /** Longest message of an agent to a tool, in bytes. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** An agent starts one tool server, or one for each of its own agents; each connection is a descriptor of the gateway. */
+const MAX_CONNECTIONS = 16;
+/** `mcp-stdio` sends the token as its first act. */
+const PROOF_MS = 10_000;
 const PREFIX = "agent-gateway-tools-";
 const SOCKET = "socket";
 /** A folder that holds more was filled by somebody else. */
@@ -53,6 +57,7 @@ export async function openToolBridge({
     socket.on("error", () => {});
     serve(socket, token, answer);
   });
+  server.maxConnections = MAX_CONNECTIONS;
   const close = async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((done) => server.close(done));
@@ -84,10 +89,12 @@ export async function openToolBridge({
 /** First line: the token. Then JSON-RPC messages, one a line, each way. */
 function serve(socket: Socket, token: string, answer: ToolServer): void {
   let proven = false;
+  socket.setTimeout(PROOF_MS, () => socket.destroy());
   const receive = async (line: string) => {
     if (!proven) {
       proven = sameToken(line, token);
-      if (!proven) socket.destroy();
+      if (proven) socket.setTimeout(0);
+      else socket.destroy();
       return;
     }
     const message = parse(line);
@@ -97,7 +104,7 @@ function serve(socket: Socket, token: string, answer: ToolServer): void {
     if (socket.writable && !socket.write(`${JSON.stringify(reply)}\n`)) await drained(socket);
   };
   const unread = createUnreadLimit(socket);
-  const lines = createLineSplitter((line) => unread(receive(line)), {
+  const lines = createLineSplitter((line) => unread(receive(line), line.length), {
     maxBytes: MAX_MESSAGE_BYTES,
     onOverflow: () => socket.destroy(),
   });

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
-import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
-import { toolTitle } from "../tool-text.ts";
+import { keepNewest } from "../../lib/keep-newest.ts";
+import { type Fields, isFields, nameOrNull, textOrNull } from "../agent-cli/protocol.ts";
+import { MAX_CALLS, toolId, toolTitle } from "../tool-text.ts";
 import type { RuntimeEvent } from "../types.ts";
 import { retryEvent } from "../upstream.ts";
 import type { ToolGuard } from "./guard.ts";
@@ -27,6 +28,8 @@ export interface TurnReader {
 
 /** Images of one tool call; more are not looked at. */
 const MAX_CALL_IMAGES = 20;
+/** Images that wait for the end of their calls, as base64. */
+const MAX_HELD_CHARS = 64 * 1024 * 1024;
 
 /** The newest of what was told of a tool call. */
 interface Call {
@@ -67,6 +70,7 @@ export function createTurnReader(
   let hintedAt = Number.NEGATIVE_INFINITY;
   const images = new Set<string>();
   let text = "";
+  let heldChars = 0;
   let messageId: string | null = null;
   /** Something other than text came after the last text: the next text is a new paragraph. */
   let broken = false;
@@ -87,6 +91,7 @@ export function createTurnReader(
     const digest = hash("sha256", content.data, "base64");
     if (images.has(digest)) return;
     images.add(digest);
+    keepNewest(images, MAX_CALLS);
     emit({ type: "image", mime: content.mimeType, data: Buffer.from(content.data, "base64") });
   };
 
@@ -129,11 +134,23 @@ export function createTurnReader(
     for (const id of untold) tell(id, calls.get(id)!);
   };
 
+  /** Keeps the images of a call until it is over; of calls that hold too much together, the newest goes without. */
+  const hold = (call: Call, content: readonly Fields[]) => {
+    heldChars -= charsOf(call.images);
+    call.images = heldChars + charsOf(content) <= MAX_HELD_CHARS ? content : [];
+    heldChars += charsOf(call.images);
+  };
+
   const callOf = (id: string, update: Fields): Call => {
     let call = calls.get(id);
     if (!call) {
       call = newCall();
       calls.set(id, call);
+      keepNewest(calls, MAX_CALLS, (old) => {
+        const gone = calls.get(old)!;
+        tell(old, gone);
+        hold(gone, []);
+      });
       // One timer for all: those that come while it runs are told with the first.
       if (untold.size === 0) clock.after(TELL_AFTER_MS, tellAll);
       untold.add(id);
@@ -141,17 +158,17 @@ export function createTurnReader(
     }
     const title = textOrNull(update.title);
     call.own ??= toolName(update) ?? nameCall({ id, title, first: update.sessionUpdate === "tool_call" });
-    call.kind = textOrNull(update.kind) ?? call.kind;
+    call.kind = nameOrNull(update.kind) ?? call.kind;
     call.title = toolTitle(update.title) ?? call.title;
     call.input = inputOf(update.rawInput) ?? call.input;
     call.result = resultOf(update.content, update.rawOutput) ?? call.result;
-    if (Array.isArray(update.content)) call.images = imagesOf(update.content);
+    if (Array.isArray(update.content)) hold(call, imagesOf(update.content));
     return call;
   };
 
   const tool = (update: Fields) => {
     if (typeof update.toolCallId !== "string") return;
-    const id = update.toolCallId;
+    const id = toolId(update.toolCallId);
     broken = true;
     const call = callOf(id, update);
     const { status } = update;
@@ -171,7 +188,8 @@ export function createTurnReader(
     }
     if (!call.over) return;
     for (const image of call.images) show(image);
-    Object.assign(call, { images: [], input: undefined, result: undefined });
+    hold(call, []);
+    Object.assign(call, { input: undefined, result: undefined });
   };
 
   const overhear = (said: string) => {
@@ -188,10 +206,12 @@ export function createTurnReader(
       return text;
     },
     toolName(id) {
-      return calls.get(id)?.own ?? undefined;
+      return calls.get(toolId(id))?.own ?? undefined;
     },
     asked(call) {
-      if (typeof call.toolCallId === "string") tell(call.toolCallId, callOf(call.toolCallId, call));
+      if (typeof call.toolCallId !== "string") return;
+      const id = toolId(call.toolCallId);
+      tell(id, callOf(id, call));
     },
     overhear,
     end: tellAll,
@@ -219,10 +239,15 @@ const newCall = (): Call => ({
 
 function imagesOf(content: readonly unknown[]): Fields[] {
   const images = content.flatMap((item) =>
-    isFields(item) && isFields(item.content) && item.content.type === "image" ? [item.content] : [],
+    isFields(item) && isFields(item.content) && item.content.type === "image"
+      ? [{ data: item.content.data, mimeType: item.content.mimeType }]
+      : [],
   );
   return images.slice(0, MAX_CALL_IMAGES);
 }
+
+const charsOf = (images: readonly Fields[]) =>
+  images.reduce((sum, { data }) => sum + (textOrNull(data)?.length ?? 0), 0);
 
 /** A subagent's work is the business of the tool call that started it (claude-agent-acp marks it so). */
 function ofSubagent({ _meta: meta }: Fields): boolean {

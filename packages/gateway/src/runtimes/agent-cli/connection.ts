@@ -44,7 +44,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     }
     switch (line.kind) {
       case "control_request":
-        return unread(requests.handle(line.id, line.request).then((answer) => answer && write(answer)));
+        return unread(
+          requests.handle(line.id, line.request).then((answer) => answer && write(answer)),
+          text.length,
+        );
       case "control_cancel":
         return requests.cancel(line.id);
       case "control_response":

@@ -3,7 +3,7 @@
  * stability: whatever is unknown or malformed is skipped, and every field is checked before it is believed.
  */
 
-import { toolText } from "../tool-text.ts";
+import { toolId, toolText } from "../tool-text.ts";
 import { readDeltaLine } from "./delta-line.ts";
 
 /** A block of an Anthropic message that matters here. */
@@ -125,6 +125,14 @@ export function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
+/** Longer than the name of any model, version or session. */
+const MAX_NAME_CHARS = 300;
+
+/** A text that is kept beyond its turn; null for one that is no name. */
+export function nameOrNull(value: unknown): string | null {
+  return typeof value === "string" && value.length <= MAX_NAME_CHARS ? value : null;
+}
+
 function systemLine(line: Fields): AgentLine {
   if (line.subtype === "compact_boundary") return { kind: "compacted" };
   if (line.subtype === "api_retry") {
@@ -140,9 +148,9 @@ function systemLine(line: Fields): AgentLine {
   if (line.subtype !== "init") return { kind: "other" };
   return {
     kind: "init",
-    sessionId: textOrNull(line.session_id),
-    model: textOrNull(line.model),
-    version: textOrNull(line.claude_code_version),
+    sessionId: nameOrNull(line.session_id),
+    model: nameOrNull(line.model),
+    version: nameOrNull(line.claude_code_version),
   };
 }
 
@@ -158,7 +166,7 @@ function streamLine(event: Fields): AgentLine {
       return {
         kind: "block_start",
         block: type,
-        id: textOrNull(block.id) ?? "",
+        id: toolId(textOrNull(block.id) ?? ""),
         name: textOrNull(block.name) ?? "",
       };
     }
@@ -193,7 +201,8 @@ function assistantLine(line: Fields): AgentLine {
 function resultLine(line: Fields): ResultLine {
   const windows: Record<string, number> = {};
   for (const [model, use] of Object.entries(isFields(line.modelUsage) ? line.modelUsage : {})) {
-    if (isFields(use) && typeof use.contextWindow === "number") windows[model] = use.contextWindow;
+    if (isFields(use) && typeof use.contextWindow === "number" && nameOrNull(model) !== null)
+      windows[model] = use.contextWindow;
   }
   return {
     kind: "result",
@@ -203,7 +212,7 @@ function resultLine(line: Fields): ResultLine {
     errors: Array.isArray(line.errors) ? line.errors.filter((one) => typeof one === "string") : [],
     aborted: textOrNull(line.terminal_reason)?.startsWith("aborted") ?? false,
     queued: typeof line.queued_turn_count === "number" ? line.queued_turn_count : 0,
-    sessionId: textOrNull(line.session_id),
+    sessionId: nameOrNull(line.session_id),
     usage: usageOf(line.usage),
     windows,
   };
@@ -226,7 +235,7 @@ function message(line: Fields): Fields {
 
 /** The CLI marks messages that it wrote itself with a model name in angle brackets. */
 function modelOf(from: Fields): string | null {
-  const model = textOrNull(from.model);
+  const model = nameOrNull(from.model);
   return model === null || model.startsWith("<") ? null : model;
 }
 
@@ -251,7 +260,7 @@ function blocksOf(content: unknown): Block[] {
       return [
         {
           type: "tool_use",
-          id: block.id,
+          id: toolId(block.id),
           name: textOrNull(block.name) ?? "tool",
           input: toolText(block.input),
         },
@@ -259,7 +268,8 @@ function blocksOf(content: unknown): Block[] {
     if (block.type === "tool_result" && typeof block.tool_use_id === "string") {
       const images = Array.isArray(block.content) ? block.content.flatMap(imageOf) : [];
       const text = resultText(block.content);
-      return [{ type: "tool_result", id: block.tool_use_id, isError: block.is_error === true, text, images }];
+      const id = toolId(block.tool_use_id);
+      return [{ type: "tool_result", id, isError: block.is_error === true, text, images }];
     }
     return imageOf(block).map((image) => ({ type: "image", image }));
   });

@@ -4,7 +4,7 @@ import type { Conversation } from "./args.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CONTROL_TIMEOUT_MS } from "./control.ts";
 import { commandLine, userLine } from "./input.ts";
-import { type AgentLine, type Fields, textOrNull } from "./protocol.ts";
+import { type AgentLine, type Fields, nameOrNull } from "./protocol.ts";
 import { replayHistory } from "./replay.ts";
 import { createRequestHandler } from "./requests.ts";
 import { createRun, type Run } from "./run.ts";
@@ -30,6 +30,8 @@ interface Link extends Connection {
   conversation: Conversation;
   /** It has said something that only a start that worked leads to. */
   proven: boolean;
+  /** It has said who it is. */
+  introduced: boolean;
   /** It has said that it does not know the conversation. */
   unknown: boolean;
   initialized: Promise<unknown>;
@@ -91,9 +93,16 @@ export async function openAgentCliSession(
       launch.traits.claudeCode ? CLAUDE_START_TIMEOUT_MS : CONTROL_TIMEOUT_MS,
     );
     void initialized.then((answer) => {
-      if (answer.type === "ok") version = textOrNull(answer.response.claude_code_version) ?? version;
+      if (answer.type === "ok") version = nameOrNull(answer.response.claude_code_version) ?? version;
     });
-    const started: Link = { ...connection, conversation, proven: false, unknown: false, initialized };
+    const started: Link = {
+      ...connection,
+      conversation,
+      proven: false,
+      introduced: false,
+      unknown: false,
+      initialized,
+    };
     link = started;
     log.info({ pid: started.process.pid, resumed: conversation.type === "resume" }, "agent process started");
     void started.process.exited.then(({ code }) => exited(started, code));
@@ -115,8 +124,9 @@ export async function openAgentCliSession(
   function receive(from: Link, line: AgentLine): void {
     if (line.kind === "init") {
       version = line.version ?? version;
-      if (sessionId === null)
-        log.info({ version: line.version, model: line.model }, "agent program is ready");
+      // It says so before every turn; once is enough for the log.
+      if (!from.introduced) log.info({ version: line.version, model: line.model }, "agent program is ready");
+      from.introduced = true;
       sessionId = line.sessionId;
     }
     if (!from.proven && from.conversation.type === "resume" && saysUnknown(line)) {

@@ -1,3 +1,5 @@
+import { keepNewest } from "../../lib/keep-newest.ts";
+import { MAX_CALLS } from "../tool-text.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import { retryEvent, statusIn, upstreamFailure } from "../upstream.ts";
 import { NOT_LOGGED_IN, saysNotLoggedIn } from "./login.ts";
@@ -178,6 +180,7 @@ function toolUse(state: TurnState, id: string, name: string, input: string | und
   const next = { ...state, broken: true, tool: null };
   if (id === "" || state.tools.has(id)) return quiet(next);
   state.tools.add(id);
+  keepNewest(state.tools, MAX_CALLS);
   return { state: next, events: [{ type: "tool_use", name, id, ...(input !== undefined && { input }) }] };
 }
 
