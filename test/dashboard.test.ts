@@ -321,6 +321,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
 
   it("has a stream that a plain fetch reader of a browser consumes", async () => {
     await open();
+    await box().waitFor();
     const text = await page.evaluate(async (chat) => {
       const response = await fetch("/api/v1/agents/assistant/messages", {
         method: "POST",

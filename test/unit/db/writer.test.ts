@@ -15,6 +15,10 @@ const insert = (n: number) => ({
   params: [`k${n}`, String(n)],
 });
 
+/** A loaded machine may take longer to start a thread than a close waits for it. */
+const threadUp = (db: ReturnType<typeof openDatabase>) =>
+  db.write({ sql: "DELETE FROM meta WHERE 0", params: [] });
+
 describe("the writer at its end", () => {
   let dir: string;
   beforeAll(async () => {
@@ -33,6 +37,7 @@ describe("the writer at its end", () => {
     for (const count of [1, 15, 40, 400]) {
       const file = join(dir, `units-${count}.db`);
       const db = openDatabase(file, systemClock);
+      await threadUp(db);
       const writes = Array.from({ length: count }, (_, n) => db.write(insert(n)));
       const closed = db.close();
       const late = db.write(insert(count));
@@ -48,6 +53,7 @@ describe("the writer at its end", () => {
 
   it("leaves no promise open when a close cuts a job short [WRITE-1]", async () => {
     const db = openDatabase(join(dir, "job.db"), systemClock);
+    await threadUp(db);
     const job = db.readerJob("search", {});
     job.catch(() => {});
     const write = db.write(insert(1));
