@@ -12,4 +12,5 @@ export const faults: Record<string, string> = {
   "FAULT-7":
     "Credentials of a linked device that cannot be read leave it linked: they are not removed, and it is tried again.",
   "FAULT-8": "An agent program that could not be asked once for what it can do is asked again.",
+  "FAULT-9": "A look for leftover processes that fails is made again when the next program ends.",
 };

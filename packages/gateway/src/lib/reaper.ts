@@ -107,12 +107,17 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
   const ended = new Set<string>();
   let sweeping: Promise<unknown> | undefined;
   const sweepEnded = async () => {
-    while (ended.size > 0) {
-      const values = new Set(ended);
-      await killAll(async () =>
-        (await marked()).filter(({ value }) => values.has(value)).map(({ pid }) => pid),
-      );
-      for (const value of values) ended.delete(value);
+    try {
+      while (ended.size > 0) {
+        const values = new Set(ended);
+        await killAll(async () =>
+          (await marked()).filter(({ value }) => values.has(value)).map(({ pid }) => pid),
+        );
+        for (const value of values) ended.delete(value);
+      }
+    } catch (error) {
+      // What is left in `ended` is looked for again when the next program ends.
+      log.warn({ err: error }, "could not look for leftover processes");
     }
     sweeping = undefined;
   };
