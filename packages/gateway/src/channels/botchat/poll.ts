@@ -68,7 +68,11 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
     }
     if (messages.length > 0) await connection.receive(messages);
     for (const message of messages) onStored(message);
-    const next = updates.length === 0 ? offset : Math.max(...updates.map((update) => update.update_id)) + 1;
+    const next =
+      updates.reduce<number | undefined>(
+        (most, { update_id }) => Math.max(most ?? update_id + 1, update_id + 1),
+        undefined,
+      ) ?? offset;
     // Not only upwards: after a silent week Telegram goes on from any number.
     if (next !== undefined && next !== offset) await connection.savePosition(`${own}:${next}`);
     else if (patient && clock.now() - asked < HASTY_MS) await sleep(clock, PAUSE_MS, signal);

@@ -80,9 +80,11 @@ function parseMessage(
 
 /** Names by number; the number of a message is written differently in some countries, so a lone contact is the sender. */
 function namesOf(contacts: readonly Loose[]): (waId: string) => string | undefined {
-  const nameOf = (contact: Loose | undefined) => textOf(objectOf(contact?.profile).name);
-  return (waId) =>
-    nameOf(contacts.find(({ wa_id }) => wa_id === waId) ?? (contacts.length === 1 ? contacts[0] : undefined));
+  const names = new Map<unknown, string | undefined>();
+  for (const { wa_id, profile } of contacts)
+    if (!names.has(wa_id)) names.set(wa_id, textOf(objectOf(profile).name));
+  const [lone] = contacts.length === 1 ? names.values() : [];
+  return (waId) => (names.has(waId) ? names.get(waId) : lone);
 }
 
 function parseStatus(status: Loose): Receipt | undefined {
@@ -108,8 +110,14 @@ export function parseDelivery(delivery: unknown, phoneNumberId: string | undefin
       const number = textOf(objectOf(metadata).phone_number_id);
       if (phoneNumberId && number !== undefined && number !== phoneNumberId) continue;
       const nameOf = namesOf(objectsOf(contacts));
-      messages.push(...objectsOf(sent).flatMap((message) => parseMessage(message, nameOf) ?? []));
-      receipts.push(...objectsOf(statuses).flatMap((status) => parseStatus(status) ?? []));
+      for (const entry of objectsOf(sent)) {
+        const message = parseMessage(entry, nameOf);
+        if (message) messages.push(message);
+      }
+      for (const status of objectsOf(statuses)) {
+        const receipt = parseStatus(status);
+        if (receipt) receipts.push(receipt);
+      }
     }
   }
   return { messages, receipts };

@@ -28,6 +28,8 @@ const IS_VOICE_MESSAGE = 1 << 13;
 const FORWARD = 1;
 /** A quoted message only tells which one is meant. */
 const MAX_QUOTE = 500;
+/** Discord's names have 32 characters at most; one stands in a text as often as it is mentioned. */
+const MAX_NAME = 64;
 
 /** True for what may name a channel or a message in an address; those of Discord are snowflakes. */
 export const isId = (value: unknown): value is string =>
@@ -140,7 +142,10 @@ const placeOf = (chatId: string, guild: string | undefined) =>
 /** The text without the bot's own mention; other people's mentions by name. */
 function spoken(content: string, message: Loose, me: Me, role: string | undefined): string {
   const names = new Map(
-    objectsOf(message.mentions).map((user) => [user.id, nameOf(user, objectOf(user.member))]),
+    objectsOf(message.mentions).map((user) => [
+      user.id,
+      nameOf(user, objectOf(user.member))?.slice(0, MAX_NAME).toWellFormed(),
+    ]),
   );
   return content
     .replace(/<@(!?|&)(\d{1,20})>[ \t]?/g, (whole, sort: string, id: string) => {

@@ -36,7 +36,9 @@ function wrapLines(text: string, open: string, close: string): string {
     .split("\n")
     .map((line) => {
       const own = line.trim();
-      return own === "" ? line : line.replace(own, () => `${open}${own}${close}`);
+      if (own === "") return line;
+      const lead = line.length - line.trimStart().length;
+      return `${line.slice(0, lead)}${open}${own}${close}${line.slice(lead + own.length)}`;
     })
     .join("\n");
 }

@@ -22,10 +22,17 @@ type Token = { type: "text" | "code"; text: string } | { type: "link"; text: str
 const MAX_TARGET = 2048;
 /** Runs of more backticks than these start no code. */
 const MAX_TICKS = 8;
+/** Open brackets that a closing one is matched with; those before them stay text. */
+const MAX_BRACKETS = 32;
 const SPECIAL = /[\\`*_~[\]!<&]|https?:\/\//g;
 const TARGET =
   /\(\s{0,9}<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s{1,9}(?:"[^"]{0,300}"|'[^']{0,300}'))?\s{0,9}\)/y;
 const BARE = /https?:\/\/[^\s<>"'`，。、；：！？（）【】《》「」『』]+/y;
+/** Scheme and authority of an address: what decides whether it is one. */
+const ORIGIN = /https?:\/\/[/\\]*[^\s<>"'`，。、；：！？（）【】《》「」『』/\\?#]*/y;
+const ADDRESS_CHARACTER = /[^\s<>"'`，。、；：！？（）【】《》「」『』]/y;
+/** What {@link trimAddress} may take off. */
+const TRIMMED = /[.,:;!?*_~\])]*/y;
 const ANGLE = /<((?:https?:\/\/|mailto:)[^\s<>]+)>/y;
 const BREAK = /<br ?\/?>/iy;
 const ENTITY = /&(?:#(\d{2,7})|#[xX]([0-9a-fA-F]{2,6})|(amp|lt|gt|quot|apos|nbsp));/y;
@@ -77,10 +84,10 @@ function createReader(text: string) {
   let plain = "";
   let at = 0;
 
-  function push(...added: Token[]): void {
+  function push(token?: Token): void {
     if (plain !== "") tokens.push({ type: "text", text: plain });
     plain = "";
-    tokens.push(...added);
+    if (token) tokens.push(token);
   }
   function literal(length: number): void {
     plain += text.slice(at, at + length);
@@ -147,6 +154,7 @@ function createReader(text: string) {
     const mark = image ? "![" : "[";
     push({ type: "text", text: mark });
     brackets.push({ index: tokens.length - 1, image });
+    if (brackets.length > MAX_BRACKETS) brackets.shift();
     at += mark.length;
   }
 
@@ -157,12 +165,15 @@ function createReader(text: string) {
     if (!start || !match || href.length > MAX_TARGET || !linkable(href)) return literal(1);
     push();
     const inner = tokens.splice(start.index).slice(1);
-    const marks = inner.filter((token) => token.type === "mark");
     const label = inner.filter((token) => token.type !== "mark").map((token) => token.text);
-    const first = inner.findIndex((token) => token.type !== "mark");
-    const leading = Math.max(first, 0);
+    const leading = Math.max(
+      inner.findIndex((token) => token.type !== "mark"),
+      0,
+    );
     const shown = label.join("").replaceAll("\n", " ").trim();
-    push(...marks.slice(0, leading), { type: "link", text: shown || href, href }, ...marks.slice(leading));
+    for (const mark of inner.slice(0, leading)) push(mark);
+    push({ type: "link", text: shown || href, href });
+    for (const token of inner.slice(leading)) if (token.type === "mark") push(token);
     // A link holds no other link; a picture may stand in one.
     if (!start.image) brackets.length = 0;
     at += 1 + match[0].length;
@@ -170,8 +181,7 @@ function createReader(text: string) {
 
   function address(): boolean {
     const angle = text[at] === "<" ? matchAt(ANGLE, text, at) : null;
-    const bare = angle ? null : matchAt(BARE, text, at);
-    const target = angle?.[1] ?? (bare ? trimAddress(bare[0]) : "");
+    const target = angle?.[1] ?? bareTarget(text, at);
     if (!linkable(target)) return false;
     push({ type: "link", text: target, href: target });
     at += angle ? angle[0].length : target.length;
@@ -239,6 +249,17 @@ function createReader(text: string) {
       push();
     },
   };
+}
+
+/** The address without brackets at a place, if it can be one. What is read in vain holds no other address. */
+function bareTarget(text: string, at: number): string {
+  const origin = matchAt(ORIGIN, text, at)?.[0];
+  if (origin === undefined) return "";
+  if (linkable(origin)) return trimAddress(matchAt(BARE, text, at)?.[0] ?? "");
+  const end = at + origin.length;
+  const rest = matchAt(TRIMMED, text, end)?.[0] ?? "";
+  const goesOn = matchAt(ADDRESS_CHARACTER, text, end + rest.length) !== null;
+  return goesOn ? "" : trimAddress(origin + rest);
 }
 
 /** Punctuation after an address belongs to the sentence, as does a closing bracket that it did not open. */

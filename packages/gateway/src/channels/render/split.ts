@@ -1,10 +1,10 @@
-import { type Block, isVisible, parseBlocks } from "./blocks.ts";
+import { type Block, isVisible, parseBlocks, type Row } from "./blocks.ts";
 import { cutCodeAt } from "./cut.ts";
 import type { Dialect } from "./dialects.ts";
 import { blockMarkdown, codeMarkdown, tableMarkdown } from "./markdown.ts";
 import { createPacker, type Packer } from "./packer.ts";
 import { saysSame, splitText } from "./split-text.ts";
-import { rowRuns } from "./table.ts";
+import { plainLength, rowRuns } from "./table.ts";
 import { measure } from "./write.ts";
 
 type CodeBlock = Extract<Block, { type: "code" }>;
@@ -64,6 +64,7 @@ function withoutBlankEnds(text: string): string {
 /** Splits between rows; a row that fits no part becomes text. Only the first part has the head. */
 function splitTable(dialect: Dialect, limit: number, packer: Packer, block: TableBlock): void {
   const { rows } = block;
+  const plainTo = plainSums(rows);
   let guess = 1;
   for (let from = 0; from < rows.length; ) {
     const gap = from === 0 && block.gap;
@@ -72,7 +73,10 @@ function splitTable(dialect: Dialect, limit: number, packer: Packer, block: Tabl
       return { ...block, gap, rows: from === 0 ? own : [[], ...own] };
     };
     const room = packer.room();
-    const count = mostThat((some) => measure(dialect, [part(some)]) <= room, rows.length - from, guess);
+    // Far more rows than fit are not written to see that: their plain text alone is too long.
+    const fits = (some: number) =>
+      plainTo(from + some) - plainTo(from) <= room + 1 && measure(dialect, [part(some)]) <= room;
+    const count = mostThat(fits, rows.length - from, guess);
     guess = Math.max(guess, count);
     if (count <= (from === 0 ? 1 : 0) && packer.flush()) continue;
     const piece = part(count);
@@ -96,6 +100,18 @@ function splitTable(dialect: Dialect, limit: number, packer: Packer, block: Tabl
     }
     from += own.length;
   }
+}
+
+/** Tells how long the rows before one are as plain text, each with its line break. */
+function plainSums(rows: readonly Row[]): (end: number) => number {
+  const sums = [0];
+  let sum = 0;
+  for (const row of rows) {
+    const length = plainLength(row);
+    sum += length === 0 ? 0 : length + 1;
+    sums.push(sum);
+  }
+  return (end) => sums[end] ?? sum;
 }
 
 /** A count up to `most` that fits and is nearly the largest, where less fits too; 0 when not even one does. */

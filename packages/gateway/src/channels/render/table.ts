@@ -46,6 +46,10 @@ export function tableText(rows: readonly Row[], widths: readonly number[]): stri
   return [head, widths.map((width) => "-".repeat(Math.max(1, width))).join("-|-"), ...rest].join("\n");
 }
 
+/** Length of a row as plain text, which no dialect writes shorter; 0 when nothing of it shows. */
+export const plainLength = (row: Row): number =>
+  isEmpty(row) ? 0 : row.reduce((sum, { text }) => sum + text.length, BAR.length * (row.length - 1));
+
 /** A row as a line of text. */
 export function rowRuns(row: Row, strong: boolean): Run[] {
   return row.flatMap((cell, index): Run[] => {

@@ -6,6 +6,9 @@ import { mentions, readable } from "./text.ts";
 /** Subtypes that are messages of people; the rest tells of joins, edits, bots. */
 const SPOKEN = new Set<unknown>([undefined, null, "file_share", "thread_broadcast"]);
 
+/** Slack names one of the app's authorizations, whatever number there are. */
+const MAX_AUTHORIZATIONS = 10;
+
 const isDirect = (channel: string, type?: unknown) => channel.startsWith("D") || type === "im";
 
 type Where = Pick<InboundMessage, "chatId" | "kind" | "groupId">;
@@ -50,6 +53,7 @@ export function parseEvent(body: Loose, requireMention: boolean): InboundMessage
 
   // A user's own authorization stands in the list too where an app acts for users.
   const own = objectsOf(body.authorizations)
+    .slice(0, MAX_AUTHORIZATIONS)
     .filter(({ is_bot }) => is_bot !== false)
     .flatMap(({ user_id }) => (typeof user_id === "string" && /^\w+$/.test(user_id) ? [user_id] : []));
   if (textOf(event.bot_id) !== undefined || own.includes(user)) return [];
