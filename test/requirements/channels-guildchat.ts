@@ -7,7 +7,7 @@ export const channelsGuildchat: Record<string, string> = {
   "CH-GUILDCHAT-3":
     "acknowledged heartbeats prove the connection; one without them is left, and every one ends when it is told to",
   "CH-GUILDCHAT-4":
-    "when the session is gone, what was missed is fetched for each known channel, oldest first, and asked for again until it could be",
+    "when the session is gone, what was missed is fetched for each known channel, oldest first and before anything newer, and asked for again until it could be; only in a channel that could not be asked several times in a row does newer come first",
   "CH-GUILDCHAT-5":
     "the session's number moves only past what is stored; it survives restarts, and belongs to one bot",
   "CH-GUILDCHAT-6":

@@ -22,7 +22,10 @@ export interface EventsDeps {
 
 /** Events are stored in batches of at most so many, one batch at a time. */
 const BATCH = 200;
-/** Between attempts to fetch what was missed, while what is newer waits; after the last it waits no longer. */
+/**
+ * Between attempts to fetch what was missed, while what is newer waits; after the last it waits no longer. An attempt
+ * that brought a channel up to date starts the count anew: the channels left may not have been asked before it.
+ */
 const PAUSES_MS = [500, 2_000, 5_000];
 
 /**
@@ -66,10 +69,11 @@ export function createEvents(deps: EventsDeps) {
     const until = AbortSignal.any([signal, ended.signal]);
     const missed = { api, clock, position, me: me(), signal: until, receive: connection.receive };
     await fetchMissed(missed);
-    for (const pause of pauses) {
-      if (position.behind.length === 0) break;
-      await sleep(clock, pause, until);
+    for (let vain = 0; vain < pauses.length && position.behind.length > 0 && !until.aborted; ) {
+      const before = position.behind.length;
+      await sleep(clock, pauses[vain]!, until);
       if (!until.aborted) await fetchMissed(missed);
+      vain = position.behind.length < before ? 0 : vain + 1;
     }
     // What is newer must not come first: Discord gives it again to the next connection.
     stopped = until.aborted && position.behind.length > 0;

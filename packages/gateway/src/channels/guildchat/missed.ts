@@ -10,8 +10,10 @@ const MOST = 100;
 const PAGE = 50;
 const AT_ONCE = 5;
 const CALL_MS = 15_000;
-const TRIES = 5;
-const MAX_WAIT_MS = 5_000;
+/** How long rate limits are waited out, for each page. */
+const LIMITED_MS = 30_000;
+/** Announced waits may be too short; asking again at once would only prolong the limit. */
+const SHORTEST_WAIT_MS = 1_000;
 
 export interface MissedDeps {
   api: Api;
@@ -24,12 +26,20 @@ export interface MissedDeps {
 
 /**
  * Fetches what was written while nobody listened, for each channel that is behind. Those that cannot be asked stay
- * behind. Rejects when messages could not be stored.
+ * behind. Rejects when messages could not be stored, and only once nothing more can be stored late.
  */
 export async function fetchMissed(deps: MissedDeps): Promise<void> {
+  const failed = new AbortController();
+  const one = { ...deps, signal: AbortSignal.any([deps.signal, failed.signal]) };
+  const fail = (error: unknown) => {
+    failed.abort(error);
+    return false;
+  };
   const waiting = [...deps.position.behind];
   while (waiting.length > 0) {
-    const asked = await Promise.all(waiting.splice(0, AT_ONCE).map((chatId) => ofChannel(deps, chatId)));
+    const batch = waiting.splice(0, AT_ONCE);
+    const asked = await Promise.all(batch.map((chatId) => ofChannel(one, chatId).catch(fail)));
+    failed.signal.throwIfAborted();
     if (!asked.includes(true)) return;
   }
 }
@@ -70,10 +80,12 @@ async function ofChannel(deps: MissedDeps, chatId: string): Promise<boolean> {
 
 /** One page; where Discord limits the rate, after the wait that it asks for. */
 async function ask({ api, clock, signal }: MissedDeps, chatId: string, after: string): Promise<Result> {
-  for (let tries = 1; ; tries++) {
+  for (let waited = 0; ; ) {
     const query = new URLSearchParams({ after, limit: String(PAGE) });
     const result = await api.call("GET", `/channels/${chatId}/messages`, { query, signal, ms: CALL_MS });
-    if (result.kind !== "limited" || tries === TRIES || signal.aborted) return result;
-    await sleep(clock, Math.min(result.afterMs, MAX_WAIT_MS), signal);
+    if (result.kind !== "limited" || waited >= LIMITED_MS || signal.aborted) return result;
+    const wait = Math.min(Math.max(result.afterMs, SHORTEST_WAIT_MS), LIMITED_MS - waited);
+    await sleep(clock, wait, signal);
+    waited += wait;
   }
 }
