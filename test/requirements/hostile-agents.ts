@@ -14,5 +14,9 @@ export const hostileAgents: Readonly<Record<string, string>> = {
   "HARD-AGENT-10": "A name too long for one is neither stored nor shown, and the log is not flooded.",
   "HARD-AGENT-11": "An agent cannot use up the gateway's descriptors through its tools' socket.",
   "HARD-AGENT-12": "A line of more values than any message has is not read, and blocks nobody.",
+  "HARD-TEXT-1": "Answers of any size stay readable: a page ends at 8 MiB of text, and its cursor leads on.",
+  "HARD-TEXT-2":
+    "Answers of any size never keep a session from its next turn: a new process is told what fits.",
+  "HARD-TEXT-3": "Hints for images and videos are no longer than a message.",
   "HARD-AGENT-8": "Fields of the wrong type, forged calls and stray answers are ignored.",
 };

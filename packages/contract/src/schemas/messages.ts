@@ -18,6 +18,7 @@ export type Attachment = z.output<ReturnType<typeof attachment>>;
 const hint = lazy(() =>
   z
     .string()
+    .max(MAX_MESSAGE_CHARS)
     .optional()
     .transform((text) => (text?.trim() ? text.trim() : undefined)),
 );

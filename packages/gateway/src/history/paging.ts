@@ -1,5 +1,6 @@
 import type { messagesPage } from "@agent-gateway/contract";
 import type { Param } from "../db/index.ts";
+import { countFitting } from "../lib/fitting.ts";
 import { MESSAGE_COLUMNS, type MessageRow, type Read, scopeOf, toRecord } from "./records.ts";
 import { withSteps } from "./steps.ts";
 
@@ -20,6 +21,9 @@ export interface PageQuery {
 }
 export type Page = ReturnType<typeof messagesPage>["_output"];
 
+/** Bytes of text on a page; a longer message has one to itself. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
 /** One page by index, whatever the size of the chat. */
 export function readPage(read: Read, query: PageQuery): Page {
   const scope = scopeOf(read, query.agentId, query.chatId, query.session_id);
@@ -34,15 +38,22 @@ export function readPage(read: Read, query: PageQuery): Page {
   bound("<", query.before, query.before_id);
   bound(">", query.after, query.after_id);
   const direction = query.order === "asc" ? "ASC" : "DESC";
-  const rows = read<MessageRow>(
-    `SELECT ${MESSAGE_COLUMNS} FROM messages m INDEXED BY ${scope.session === undefined ? "messages_chat" : "messages_session"}
-     CROSS JOIN sessions s ON s.id = m.session WHERE ${where.join(" AND ")}
-     ORDER BY m.ts ${direction}, m.id ${direction} LIMIT ?`,
-    [...params, query.limit + 1],
+  const select = <T>(columns: string, limit: number) =>
+    read<T>(
+      `SELECT ${columns} FROM messages m INDEXED BY ${scope.session === undefined ? "messages_chat" : "messages_session"}
+       CROSS JOIN sessions s ON s.id = m.session WHERE ${where.join(" AND ")}
+       ORDER BY m.ts ${direction}, m.id ${direction} LIMIT ?`,
+      [...params, limit],
+    );
+  // The length stands beside a text, which is not read for it.
+  const sizes = select<{ bytes: number }>("octet_length(m.content) AS bytes", query.limit + 1);
+  const fitting = countFitting(
+    sizes.map(({ bytes }) => bytes),
+    MAX_PAGE_BYTES,
   );
-  const found = rows.slice(0, query.limit).map(toRecord);
+  const found = select<MessageRow>(MESSAGE_COLUMNS, Math.min(fitting, query.limit)).map(toRecord);
   const messages = query.include === "steps" ? withSteps(read, found) : found;
-  const hasMore = rows.length > messages.length;
+  const hasMore = sizes.length > messages.length;
   const last = hasMore ? messages.at(-1) : undefined;
   return { messages, hasMore, nextCursor: last?.ts ?? null, nextCursorId: last?.id ?? null };
 }

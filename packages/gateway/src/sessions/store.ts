@@ -1,5 +1,6 @@
 import type { Attachment, MessageError, MessageStep } from "@agent-gateway/contract";
 import type { Database, Statement, Tables } from "../db/index.ts";
+import { countFitting } from "../lib/fitting.ts";
 import type { HistoryEntry } from "../runtimes/types.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 
@@ -26,6 +27,11 @@ export interface MessageExtra {
 const PREVIEW_CHARS = 200;
 /** Messages that are part of the conversation: the record of a failed turn is none. */
 const IS_SAID = "(extra IS NULL OR json_extract(extra, '$.error') IS NULL)";
+/** Bytes of the conversation that a new process is told: more than any model takes. */
+const MAX_RECENT_BYTES = 4 * 1024 * 1024;
+/** Text that has no room is read as its beginning alone. */
+const RECENT_COLUMNS = `role, iif(octet_length(content) <= ${MAX_RECENT_BYTES}, content,
+  substr(content, 1, ${MAX_RECENT_BYTES / 4}) || char(10, 10) || '[The rest of this message was left out.]') AS content`;
 const selectSession =
   "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat WHERE s.agent_id = ? AND c.chat_id = ?";
 
@@ -57,12 +63,23 @@ export function createSessionStore(db: Database) {
     maxMessageId(): number {
       return db.all<{ id: number | null }>("SELECT max(id) AS id FROM messages")[0]?.id ?? 0;
     },
-    /** The newest `limit` messages of a session with `afterId` < id <= `uptoId`, oldest first. */
+    /**
+     * The newest `limit` messages of a session with `afterId` < id <= `uptoId`, oldest first, as far as an agent can
+     * take them: older ones go, and of the newest no more than the beginning.
+     */
     recent(session: number, limit: number, afterId: number, uptoId: number): HistoryEntry[] {
-      const text = `SELECT role, content FROM messages WHERE session = ? AND id > ? AND id <= ? AND ${IS_SAID}
-                    ORDER BY ts DESC, id DESC LIMIT ?`;
-      return db
-        .all<{ role: number; content: string }>(text, [session, afterId, uptoId, limit])
+      const select = <T>(columns: string, most: number) =>
+        db.all<T>(
+          `SELECT ${columns} FROM messages WHERE session = ? AND id > ? AND id <= ? AND ${IS_SAID}
+           ORDER BY ts DESC, id DESC LIMIT ?`,
+          [session, afterId, uptoId, most],
+        );
+      const sizes = select<{ bytes: number }>("octet_length(content) AS bytes", limit);
+      const fitting = countFitting(
+        sizes.map(({ bytes }) => bytes),
+        MAX_RECENT_BYTES,
+      );
+      return select<{ role: number; content: string }>(RECENT_COLUMNS, fitting)
         .reverse()
         .map((row) => ({ role: row.role === 0 ? "user" : "assistant", text: row.content }));
     },
