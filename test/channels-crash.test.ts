@@ -16,10 +16,17 @@ const STEPS = [
   "before-done",
   "before-sending-row",
   "after-sending-row",
+  "after-request-noted",
   "after-provider-answer",
+  "after-answer-noted",
   "after-outcome-row",
 ];
 const FAULTS: readonly (SendFault | undefined)[] = [undefined, "busy", "drop", "broken"];
+const faultOf = (round: number) => FAULTS[round % FAULTS.length];
+/** Where a connection that breaks leaves a send uncertain: it is not taken once by itself, and meets no read receipt. */
+const BREAKABLE = ["botchat", "sigchat", "teamchat"];
+/** What kills may leave uncertain, as a share of all replies: requests under way on a machine that is busy. */
+const MOST_UNCERTAIN = 0.025;
 const CHATS = 2;
 const EACH = 7;
 const preload = ["--import", join(root, "test/fixtures/kill-at.mjs")];
@@ -92,7 +99,7 @@ function count(gateway: Gateway, providers: AllProviders, said: readonly string[
 }
 
 describe("kill -9 at every step of intake and delivery, on every channel, with faults of the providers", () => {
-  it(`over ${STEPS.length * 6 * CHATS * EACH} messages: lost 0, answered twice 0, uncertain sends repeated 0, out of order 0 [CH-CRASH-6, CH-CRASH-7, CH-OUT-8]`, async () => {
+  it(`over ${STEPS.length * 6 * CHATS * EACH} messages: lost 0, answered twice 0, uncertain sends repeated 0, out of order 0 [CH-CRASH-6, CH-CRASH-7, CH-OUT-8, CH-JOURNAL-1]`, async () => {
     let gateway!: Gateway;
     await using providers = await startAllProviders(() => gateway);
     gateway = await startGateway({ agent: providers.blocks });
@@ -105,7 +112,7 @@ describe("kill -9 at every step of intake and delivery, on every channel, with f
         const env = { KILL_AT: step, KILL_TURN: String(1 + ((round * 7) % 23)) };
         gateway = await startGateway({ home: gateway.home, nodeArgs: preload, env });
         const dead = new Promise<void>((resolve) => gateway.process.once("exit", () => resolve()));
-        const fault = FAULTS[round % FAULTS.length];
+        const fault = faultOf(round);
         const saying: Promise<void>[] = [];
         for (let n = 0; n < EACH; n++) {
           for (const driver of providers.drivers) {
@@ -137,8 +144,10 @@ describe("kill -9 at every step of intake and delivery, on every channel, with f
         ({ text, sendable }) => text !== "" && sendable,
       );
       expect(shown.map(({ id }) => id)).toEqual(unknown.map(({ id }) => id));
-      console.log(`${unknown.length} of ${said.length} replies are uncertain`, byChannel(gateway));
-      expect(unknown.length).toBeLessThanOrEqual(said.length / 20);
+      // A send whose connection broke is uncertain, whoever lives on.
+      const broken = BREAKABLE.length * STEPS.filter((_, round) => faultOf(round) === "drop").length;
+      const found = JSON.stringify({ broken, unknown: byChannel(gateway) });
+      expect(unknown.length - broken, found).toBeLessThanOrEqual(said.length * MOST_UNCERTAIN);
       expect(count(gateway, providers, said)).toEqual({
         lost: 0,
         answeredTwice: 0,

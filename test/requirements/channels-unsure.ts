@@ -11,4 +11,12 @@ export const channelsUnsure: Record<string, string> = {
     "`POST …/deliveries/:id/send-again` sends it once more: 404 for an unknown number, 409 for one that arrived or was sent again.",
   "CH-UNSURE-6":
     "An attempt that may have arrived stays `unknown` when a later one is refused or comes too late.",
+  "CH-JOURNAL-1":
+    "What was being sent when the gateway was killed goes out if its request had not begun, which the journal of sends tells.",
+  "CH-JOURNAL-2":
+    "After another boot, of older rows, and when the journal cannot be read, nothing counts as surely not sent.",
+  "CH-JOURNAL-3": "An answer that only the journal holds settles its row at the next start.",
+  "CH-JOURNAL-4": "The journal is bounded, and loses nothing that is under way when it begins anew.",
+  "CH-JOURNAL-5": "No request goes out that could not be recorded, on any channel; it is tried again.",
+  "CH-JOURNAL-6": "Each channel records a send at its last step: not before files are read or uploaded.",
 };

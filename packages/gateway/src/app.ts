@@ -163,6 +163,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     takeSpace: disk.take,
     publicUrl: () => config().gateway.publicUrl,
     publicLink: shares.link,
+    journal: join(paths.home, "run/sends"),
     tempDir: join(paths.home, "run/tmp"),
     attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
     runCommand: async (entry, chatId, command) =>

@@ -2,11 +2,13 @@ import { rm } from "node:fs/promises";
 import type { ChannelState } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Database } from "../db/index.ts";
+import { bootId } from "../lib/boot-id.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
 import { createDelivery } from "./delivery/index.ts";
+import { createJournal } from "./delivery/journal.ts";
 import { createHandshakes, type Handshake } from "./handshakes.ts";
 import { createHealth } from "./health.ts";
 import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
@@ -64,6 +66,8 @@ export interface ChannelsDeps
   takeSpace(): void;
   publicUrl(): string | undefined;
   publicLink(agentId: string, path: string): Promise<string | undefined>;
+  /** File that says which sends had begun when the gateway was killed. */
+  journal: string;
   /** Folder for files of a moment. */
   tempDir: string;
   media: InboundMediaPort;
@@ -100,6 +104,7 @@ export function createChannels(deps: ChannelsDeps) {
     clock,
     log,
     adapter,
+    journal: createJournal({ path: deps.journal, boot: bootId, now: () => clock.now() }),
     step: deps.step,
     onOutcome(place, outcome) {
       health.onOutcome(place, outcome);

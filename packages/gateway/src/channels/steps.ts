@@ -4,5 +4,7 @@ export type ChannelStep =
   | "after-inbox-row"
   | "before-sending-row"
   | "after-sending-row"
+  | "after-request-noted"
   | "after-provider-answer"
+  | "after-answer-noted"
   | "after-outcome-row";

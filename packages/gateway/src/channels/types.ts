@@ -99,7 +99,8 @@ export type Content =
       caption?: string;
     };
 
-export interface Outgoing {
+/** One message as its row has it. */
+export interface Sendable {
   target: Target;
   content: Content;
   /** The same for every attempt at this row: an idempotency key where the provider takes one (a UUID). */
@@ -108,6 +109,15 @@ export interface Outgoing {
   replaces?: string;
   /** Set when an earlier attempt may have arrived: when the first of those began, Unix ms. */
   uncertainAt?: number;
+}
+
+/** One message on its way. */
+export interface Outgoing extends Sendable {
+  /**
+   * To be called right before a request goes out by which the message may arrive, after all that prepares it: a killed
+   * gateway knows by it what was surely not sent. Throws when the request may not be made.
+   */
+  begin(): void;
 }
 
 /**
@@ -159,7 +169,7 @@ export interface ChannelAdapter {
    * True when a message of which an earlier attempt may have arrived (`uncertainAt`) can be sent once more and still
    * arrive only once: the provider knows the key, or sets the same text again. Absent where that is never so.
    */
-  repeatable?(outgoing: Outgoing): boolean;
+  repeatable?(message: Sendable): boolean;
   /** Shows that the agent works on the message (typing, a reaction); the result ends it. Never throws. */
   working?(target: Target): () => void;
   /** Changes the text of a sent message, best effort: progress of a long turn. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { bootId } from "./boot-id.ts";
 import type { Logger } from "./logger.ts";
 import { runProgram } from "./process.ts";
 
@@ -50,7 +51,8 @@ export interface Reaper {
  */
 export async function createReaper({ dir, log }: { dir: string; log: Logger }): Promise<Reaper> {
   await mkdir(dir, { recursive: true });
-  const boot = await bootId();
+  // Start times count from the boot.
+  const boot = (await bootId())?.slice(0, 8) ?? "none";
   const self: Owner = { pid: process.pid, start: (await startTime(process.pid)) ?? "0" };
   const home = createHash("sha256").update(resolve(dir)).digest("hex").slice(0, 16);
   const live = new Map<number, Promise<void>>();
@@ -196,12 +198,6 @@ function parseRecord(text: string): ChildRecord | null {
 async function allPids(): Promise<number[]> {
   if (process.platform !== "linux") return [];
   return (await readdir("/proc")).map(Number).filter((pid) => pid > 1);
-}
-
-/** Distinguishes boots, since start times count from the boot. */
-async function bootId(): Promise<string> {
-  const text = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "none");
-  return text.trim().slice(0, 8);
 }
 
 /** Start time of a process, comparable for equality only; null when there is none, or only its zombie. */

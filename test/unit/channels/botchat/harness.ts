@@ -47,6 +47,7 @@ export const outgoing = (
   target: { chatId: "501", reply: {}, receivedAt: 0, ...fields },
   content,
   key: "00000000-0000-4000-8000-000000000000",
+  begin: () => {},
 });
 
 export const never = new AbortController().signal;

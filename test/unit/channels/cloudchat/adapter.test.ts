@@ -64,6 +64,7 @@ const outgoing = (content: Content, more: Partial<Target> = {}): Outgoing => ({
   target: target(more),
   content,
   key: "6f1f6b0e-9a3b-4c53-9d0f-2b7a2f6f3c11",
+  begin: () => {},
 });
 const said = (text: string, more: Partial<Extract<Content, { kind: "text" }>> = {}): Content => ({
   kind: "text",

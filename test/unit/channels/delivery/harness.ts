@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { createDelivery } from "../../../../packages/gateway/src/channels/delivery/index.ts";
+import { createJournal } from "../../../../packages/gateway/src/channels/delivery/journal.ts";
 import type {
   ChannelAdapter,
   ChannelPlace,
@@ -19,20 +24,31 @@ export const settled = async () => {
   for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
 };
 
+/** Path for a journal that goes with the test. */
+export function journalPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-unit-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "run", "sends");
+}
+
 /** A delivery whose adapter answers as it is told; without an answer left, `sent`. */
 export function startDelivery({
   db = memoryDatabase(),
   clock = manualClock(),
   between = async (): Promise<void> => {},
+  journal = journalPath(),
+  boot = "one" as string | null,
 } = {}) {
   const sent: Outgoing[] = [];
   const answers: Array<SendOutcome | (() => Promise<SendOutcome>)> = [];
   const outcomes: string[] = [];
+  const steps: string[] = [];
   let repeatable: ChannelAdapter["repeatable"];
   let connected = true;
   const adapter: ChannelAdapter = {
     async send(outgoing) {
       await between();
+      outgoing.begin();
       sent.push(outgoing);
       const answer = answers.shift() ?? SENT;
       return typeof answer === "function" ? answer() : answer;
@@ -46,7 +62,8 @@ export function startDelivery({
     log: recordingLogger(),
     adapter: () => (connected ? adapter : undefined),
     onOutcome: (_place, { status }) => outcomes.push(status),
-    step: () => {},
+    step: (label) => steps.push(label),
+    journal: createJournal({ path: journal, boot: async () => boot ?? undefined, now: () => clock.now() }),
   });
   return {
     db,
@@ -56,6 +73,8 @@ export function startDelivery({
     sent,
     answers,
     outcomes,
+    steps,
+    journal,
     texts: () => sent.map(({ content }) => (content.kind === "text" ? content.text : content.name)),
     repeatIf(judge: NonNullable<ChannelAdapter["repeatable"]>) {
       repeatable = judge;

@@ -97,7 +97,7 @@ describe("a crash while something was being sent", () => {
     first.answers.push(() => new Promise(() => {}));
     await first.put(["one", "two"]);
     expect(first.states()).toEqual(["sending", "pending"]);
-    const rig = startDelivery({ db: first.db, clock: first.clock });
+    const rig = startDelivery({ db: first.db, clock: first.clock, journal: first.journal });
     rig.repeatIf(() => repeatable);
     await rig.delivery.recover();
     rig.delivery.wakeAll();
@@ -126,7 +126,7 @@ describe("a crash while something was being sent", () => {
     const content = { kind: "text", text: "now" } as const;
     void first.delivery.now({ place: PLACE, chatId: "c", inbox: null, purpose: "direct", target, content });
     await settled();
-    const rig = startDelivery({ db: first.db });
+    const rig = startDelivery({ db: first.db, journal: first.journal });
     rig.repeatIf(() => true);
     await rig.delivery.recover();
     rig.delivery.wakeAll();

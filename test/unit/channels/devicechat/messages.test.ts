@@ -295,7 +295,7 @@ test("a message without an answer is unknown when its time is up", async () => {
   phone.failNext("hang");
   const controller = new AbortController();
   const sending = rig.adapter.send(
-    { target: rig.target(ALICE), content: { kind: "text", text: "one" }, key: "k" },
+    { target: rig.target(ALICE), content: { kind: "text", text: "one" }, key: "k", begin() {} },
     controller.signal,
   );
   await until(() => phone.sent.length > 0, "the message");
@@ -303,11 +303,26 @@ test("a message without an answer is unknown when its time is up", async () => {
   expect(await sending).toMatchObject({ status: "unknown" });
 });
 
+test("a message begins when it is about to be written, and is not written when it may not begin [CH-JOURNAL-5, CH-JOURNAL-6]", async () => {
+  rig = await linkedRig();
+  const before: number[] = [];
+  expect(await rig.send(ALICE, "one", { begin: () => void before.push(phone.sent.length) })).toMatchObject({
+    status: "sent",
+  });
+  expect(before).toEqual([0]);
+  const begin = () => {
+    throw new Error("the disk is full");
+  };
+  expect(await rig.send(ALICE, "two", { begin })).toMatchObject({ status: "retry" });
+  expect(await rig.send(ALICE, "three")).toMatchObject({ status: "sent" });
+  expect(phone.sent).toHaveLength(2);
+});
+
 test("an attempt that is given up before the message was written never writes it", async () => {
   rig = await linkedRig();
   const controller = new AbortController();
   const sending = rig.adapter.send(
-    { target: rig.target(ALICE), content: { kind: "text", text: "one" }, key: "k" },
+    { target: rig.target(ALICE), content: { kind: "text", text: "one" }, key: "k", begin() {} },
     controller.signal,
   );
   controller.abort();

@@ -17,11 +17,20 @@ export interface SendDeps {
 
 /** Sends one thing, once. */
 export function createSend({ api, clock, moved }: SendDeps) {
-  return async ({ target, content, replaces }: Outgoing, parent: AbortSignal): Promise<SendOutcome> => {
+  return async (
+    { target, content, replaces, begin }: Outgoing,
+    parent: AbortSignal,
+  ): Promise<SendOutcome> => {
     if (parent.aborted) return { status: "retry", reason: "The gateway is stopping." };
     try {
       return await within(clock, SEND_TIMEOUT_MS, parent, (signal) => {
-        const deliver = (call: Call) => attempt(call, placeOf(target, moved), moved, signal);
+        const begun =
+          (call: Call): Call =>
+          (place, own) => {
+            begin();
+            return call(place, own);
+          };
+        const deliver = (call: Call) => attempt(begun(call), placeOf(target, moved), moved, signal);
         return content.kind === "file"
           ? sendFile(api, content, deliver)
           : sendText(api, content, replaces, deliver);

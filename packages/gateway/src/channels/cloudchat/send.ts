@@ -3,7 +3,7 @@ import { jsonOf } from "../support/exchange.ts";
 import { outcomeOfThrown } from "../support/outcome.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
 import { textOf } from "../support/payload.ts";
-import type { Content, Outgoing, SendOutcome, Target } from "../types.ts";
+import type { Content, Outgoing, SendOutcome } from "../types.ts";
 import type { Api, Settings } from "./api.ts";
 import { failureOf, sentId } from "./graph-error.ts";
 import { fileMessage, templateMessage, textMessage } from "./messages.ts";
@@ -19,7 +19,7 @@ export interface SenderDeps {
 
 /** One attempt at a text or a file; a template where the provider takes no free text any more. */
 export function createSender({ api, settings, clock }: SenderDeps) {
-  const post = async (target: Target, message: object, signal: AbortSignal) => {
+  const post = async ({ target, begin }: Outgoing, message: object, signal: AbortSignal) => {
     // Who answers by quoting is answered the same way.
     const quotes = target.reply.quoted !== undefined && target.messageId !== undefined;
     const body = {
@@ -28,6 +28,7 @@ export function createSender({ api, settings, clock }: SenderDeps) {
       ...(quotes && { context: { message_id: target.messageId } }),
       ...message,
     };
+    begin();
     const answer = await api.message(body, signal);
     const failure = failureOf(answer, clock.now());
     if (failure) return failure;
@@ -37,16 +38,17 @@ export function createSender({ api, settings, clock }: SenderDeps) {
   };
 
   const sendText = async (
-    target: Target,
+    outgoing: Outgoing,
     content: Extract<Content, { kind: "text" }>,
     signal: AbortSignal,
   ): Promise<SendOutcome> => {
     const template = templateMessage(content.text, settings);
+    const { target } = outgoing;
     const late = target.receivedAt > 0 && clock.now() - target.receivedAt > WINDOW_MS;
     // The provider often accepts a late text and drops it afterwards.
-    if (template && late) return (await post(target, template, signal)).outcome;
-    const { windowClosed, outcome } = await post(target, textMessage(content), signal);
-    return windowClosed && template ? (await post(target, template, signal)).outcome : outcome;
+    if (template && late) return (await post(outgoing, template, signal)).outcome;
+    const { windowClosed, outcome } = await post(outgoing, textMessage(content), signal);
+    return windowClosed && template ? (await post(outgoing, template, signal)).outcome : outcome;
   };
 
   const upload = async (
@@ -70,13 +72,14 @@ export function createSender({ api, settings, clock }: SenderDeps) {
     }
   };
 
-  return async ({ target, content, replaces }: Outgoing, signal: AbortSignal): Promise<SendOutcome> => {
+  return async (outgoing: Outgoing, signal: AbortSignal): Promise<SendOutcome> => {
+    const { content, replaces } = outgoing;
     if (replaces !== undefined) return { status: "failed", reason: "WhatsApp cannot change a message." };
     try {
-      if (content.kind === "text") return await sendText(target, content, signal);
+      if (content.kind === "text") return await sendText(outgoing, content, signal);
       const uploaded = await upload(content, signal);
       if ("status" in uploaded) return uploaded;
-      return (await post(target, fileMessage(content, uploaded.id, uploaded.bytes), signal)).outcome;
+      return (await post(outgoing, fileMessage(content, uploaded.id, uploaded.bytes), signal)).outcome;
     } catch (error) {
       return outcomeOfThrown(error);
     }

@@ -1,15 +1,27 @@
 import type { Database } from "../../db/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { ChannelStep } from "../steps.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
-import type { ChannelAdapter, Content, Outgoing, SendOutcome } from "../types.ts";
+import type { ChannelAdapter, Content, Sendable, SendOutcome } from "../types.ts";
+import type { Flight } from "./journal.ts";
 import type { OutboxRow, OutboxStore, StoredTarget } from "./store.ts";
 
 /** An adapter ends an attempt within 60 s; one that does not is given up, and nobody knows what became of it. */
 const ATTEMPT_MS = 75_000;
+const NOT_RECORDED = "The gateway could not record that it sends; the disk may be full.";
+const TOO_SLOW = "Preparing the message took too long.";
+
+interface AttemptDeps {
+  db: Pick<Database, "write">;
+  store: OutboxStore;
+  clock: Clock;
+  log: Logger;
+  step(label: ChannelStep): void;
+}
 
 /** What a row says is to be sent; undefined when it says nothing. */
-export function outgoingOf(store: OutboxStore, row: OutboxRow): Outgoing | undefined {
+export function outgoingOf(store: OutboxStore, row: OutboxRow): Sendable | undefined {
   const content = JSON.parse(row.content ?? "null") as Content | null;
   if (!content) return undefined;
   const { replaces, handshake: _, ...target } = JSON.parse(row.target) as StoredTarget;
@@ -25,11 +37,12 @@ export function outgoingOf(store: OutboxStore, row: OutboxRow): Outgoing | undef
 
 /** One attempt at a row. Never rejects, and ends. */
 export async function attempt(
-  deps: { db: Pick<Database, "write">; store: OutboxStore; clock: Clock; log: Logger },
+  deps: AttemptDeps,
   adapter: ChannelAdapter,
   row: OutboxRow,
+  flight: Flight,
 ): Promise<SendOutcome> {
-  let outgoing: Outgoing | undefined;
+  let outgoing: Sendable | undefined;
   let there = true;
   try {
     outgoing = outgoingOf(deps.store, row);
@@ -41,8 +54,10 @@ export async function attempt(
   if (!outgoing) return { status: "failed", reason: "There is nothing to send." };
   if (!there) return { status: "failed", reason: "The file is not there any more." };
   const { replaces } = outgoing;
-  const outcome = await once(deps, adapter, outgoing);
+  const send = (what: Sendable) => once(deps, adapter, what, () => flight.begun(row));
+  const outcome = await send(outgoing);
   if (replaces === undefined || outcome.status !== "failed") return outcome;
+  flight.answered(row, { ...outcome, status: "retry" });
   // Gone or too old to change: the text then comes as a message of its own. That is on disk first, or a crash would
   // leave it open which of the two had been tried.
   try {
@@ -51,25 +66,46 @@ export async function attempt(
     return { status: "retry", reason: "The change of the message could not be recorded." };
   }
   const { replaces: _, ...own } = outgoing;
-  return once(deps, adapter, own);
+  return send(own);
 }
 
+/** @param record throws when it could not be recorded that the request goes out */
 async function once(
-  { clock, log }: { clock: Clock; log: Logger },
+  { clock, log, step }: AttemptDeps,
   adapter: ChannelAdapter,
-  outgoing: Outgoing,
+  outgoing: Sendable,
+  record: () => void,
 ): Promise<SendOutcome> {
   const controller = new AbortController();
   const { promise: late, resolve } = Promise.withResolvers<SendOutcome>();
+  let begun = false;
+  let held: SendOutcome | undefined;
+  const begin = () => {
+    if (held) throw new Error(held.status);
+    if (begun) return;
+    try {
+      record();
+    } catch (error) {
+      log.error({ err: error }, "a message is not sent, because that could not be recorded");
+      held = { status: "retry", reason: NOT_RECORDED };
+      throw error;
+    }
+    begun = true;
+    step("after-request-noted");
+  };
   const cancel = clock.after(ATTEMPT_MS, () => {
+    held = begun
+      ? { status: "unknown", reason: "The provider did not answer in time." }
+      : { status: "retry", reason: TOO_SLOW };
     controller.abort();
-    resolve({ status: "unknown", reason: "The provider did not answer in time." });
+    resolve(held);
   });
   try {
-    return await Promise.race([adapter.send(outgoing, controller.signal), late]);
+    const outcome = await Promise.race([adapter.send({ ...outgoing, begin }, controller.signal), late]);
+    return held ?? outcome;
   } catch (error) {
     log.error({ err: error }, "sending failed in an unforeseen way");
-    return { status: "unknown", reason: "Sending failed in an unforeseen way; the log says more." };
+    return held ?? { status: "unknown", reason: "Sending failed in an unforeseen way; the log says more." };
   } finally {
     cancel();
   }

@@ -6,6 +6,7 @@ import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, Receipt, SendOutcome } from "../types.ts";
 import { attempt, outgoingOf } from "./attempt.ts";
+import type { Flight, Journal } from "./journal.ts";
 import { createOutboxStore, type OutboxRow, type Sending, type StoredTarget } from "./store.ts";
 import { createUnsettled } from "./unsettled.ts";
 
@@ -20,6 +21,7 @@ export interface DeliveryDeps {
   /** Told what became of each attempt. */
   onOutcome(place: ChannelPlace, outcome: SendOutcome): void;
   step(label: ChannelStep): void;
+  journal: Journal;
 }
 
 /** Also for a provider that asks for no pause at all. */
@@ -32,7 +34,15 @@ const STORE_RETRY_MS = 1_000;
 const CLOSE_GRACE_MS = 2_000;
 /** Attempts of unknown outcome at one row, a quarter of a minute's worth: then the chat goes on without it. */
 const MOST_UNKNOWN = 5;
+const NEVER_SENT = "The gateway ended before this was sent.";
 const NOT_REPEATED = "It may have arrived before, so it is not sent again.";
+
+/** What is sent for a caller who waits for it, or is soon of no use, is tried once. */
+const ONCE: ReadonlySet<OutboxRow["purpose"]> = new Set(["direct", "progress"]);
+const final = (outcome: SendOutcome): SendOutcome =>
+  outcome.status === "sent" || outcome.status === "unknown"
+    ? outcome
+    : { status: "failed", reason: outcome.reason };
 
 /** One chat's way out: its rows go one after another. */
 interface Lane {
@@ -59,7 +69,7 @@ interface Front {
  * provider makes sure that it arrives once.
  */
 export function createDelivery(deps: DeliveryDeps) {
-  const { db, clock, log, step } = deps;
+  const { db, clock, log, step, journal } = deps;
   const store = createOutboxStore(db);
   const lanes = new Map<string, Lane>();
   const runs = new Set<Promise<void>>();
@@ -147,17 +157,26 @@ export function createDelivery(deps: DeliveryDeps) {
     await adapter.edit(target, row.provider_id, text).catch(() => {});
   };
 
+  const tryOnce = async (row: OutboxRow, adapter: ChannelAdapter, flight: Flight): Promise<SendOutcome> => {
+    const outcome = await attempt({ db, store, clock, log, step }, adapter, row, flight);
+    step("after-provider-answer");
+    flight.answered(row, outcome);
+    step("after-answer-noted");
+    return outcome;
+  };
+
   const sendOne = async (row: OutboxRow, adapter: ChannelAdapter, lane: Lane): Promise<void> => {
     const place = placeOf(row);
     step("before-sending-row");
     const now = clock.now();
+    using flight = journal.flight(now);
     const [marked] = await db.write(store.sending(row.id, now));
     if (marked?.changes === 0) return;
     step("after-sending-row");
-    const outcome = await attempt({ db, store, clock, log }, adapter, row);
-    step("after-provider-answer");
+    const sending = { ...row, attempts: row.attempts + 1, sending_at: now };
+    const outcome = await tryOnce(sending, adapter, flight);
     deps.onOutcome(place, outcome);
-    await settle({ ...row, sending_at: now }, outcome, { lane, adapter });
+    await settle(sending, outcome, { lane, adapter });
     step("after-outcome-row");
   };
 
@@ -223,18 +242,15 @@ export function createDelivery(deps: DeliveryDeps) {
       const adapter = deps.adapter(sending.place);
       if (!adapter) return { status: "failed", reason: "The channel is not connected." };
       const { content, ...rest } = sending;
+      const now = clock.now();
+      using flight = journal.flight(now);
       const [inserted] = await db.write(
-        ...store.add({ ...rest, contents: [content], state: "sending" }, clock.now()),
+        ...store.add({ ...rest, contents: [content], state: "sending" }, now),
       );
       const row = store.byId(Number(inserted!.rows[0]!.id))!;
-      const outcome = await attempt({ db, store, clock, log }, adapter, row);
+      const outcome = await tryOnce(row, adapter, flight);
       deps.onOutcome(sending.place, outcome);
-      await settle(
-        row,
-        outcome.status === "sent" || outcome.status === "unknown"
-          ? outcome
-          : { status: "failed", reason: outcome.reason },
-      );
+      await settle(row, final(outcome));
       return outcome;
     },
 
@@ -257,8 +273,21 @@ export function createDelivery(deps: DeliveryDeps) {
       return db.write(store.bounced(place, messageId, reason ?? "The provider could not deliver it."));
     },
 
-    /** After a start: what was being sent is uncertain, what waits goes out. */
-    recover: () => db.write(...store.uncertain(clock.now())),
+    /** After a start: decides what became of what was being sent, as far as that is known. */
+    async recover(): Promise<void> {
+      const past = await journal.past();
+      const unsent: Statement[] = [];
+      for (const row of store.open()) {
+        const found = past(row);
+        if (found === "unsure") continue;
+        const again = !ONCE.has(row.purpose);
+        if (found !== "unsent") await settle(row, again ? found : final(found));
+        else if (again) unsent.push(store.unsent(row.id));
+        else await settle(row, { status: "failed", reason: NEVER_SENT });
+      }
+      await db.write(...unsent, ...store.uncertain(clock.now()));
+      journal.start();
+    },
     unsettled,
     forget: (before: number) => store.forget(before),
     abandon: store.abandon,
@@ -268,6 +297,7 @@ export function createDelivery(deps: DeliveryDeps) {
     async close(): Promise<void> {
       stopped.abort();
       await Promise.race([Promise.all(runs), sleep(clock, CLOSE_GRACE_MS)]);
+      journal.close();
     },
   };
 }

@@ -155,6 +155,19 @@ export function createOutboxStore(db: Database) {
         params: [inbox],
       };
     },
+    /** What was being sent when the gateway ended. */
+    open(): OutboxRow[] {
+      return db.all<OutboxRow>(
+        `SELECT * FROM channel_outbox WHERE ${OPEN} AND state = 'sending' ORDER BY id`,
+      );
+    },
+    /** It surely did not go out: as if it had never been marked. */
+    unsent(id: number): Statement {
+      return {
+        sql: "UPDATE channel_outbox SET state = 'pending', next_at = 0 WHERE id = ? AND state = 'sending'",
+        params: [id],
+      };
+    },
     /**
      * After a crash nobody knows whether these went out. Their lane decides, which knows what the provider allows; what
      * was sent for a caller who is gone, or is of no use any more, ends here.

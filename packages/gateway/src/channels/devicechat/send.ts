@@ -31,12 +31,13 @@ interface Gate {
   close(): void;
 }
 
-function createGate(): Gate {
+function createGate(begin: () => void): Gate {
   let passed = false;
   let closed = false;
   const nodes: BinaryNode[] = new Array(1);
   nodes[Symbol.iterator] = () => {
     if (closed) throw new Error("too late to send");
+    begin();
     passed = true;
     return [][Symbol.iterator]();
   };
@@ -97,7 +98,7 @@ export async function send(
   const { sock, library } = socket;
   const jid = outgoing.target.chatId;
   const messageId = messageIdOf(outgoing.key);
-  const gate = createGate();
+  const gate = createGate(outgoing.begin);
   const limit = deadline(clock, ATTEMPT_MS, AbortSignal.any([signal, socket.over]));
 
   const { promise: ended, resolve: end } = Promise.withResolvers<"ended">();

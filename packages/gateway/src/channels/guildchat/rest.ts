@@ -26,6 +26,8 @@ export interface Call {
   form?: FormData;
   query?: URLSearchParams;
   signal: AbortSignal;
+  /** Called right before the request is made; when it throws, none is. */
+  begin?: () => void;
   /** When to give up, with all of the answer; 55 s unless told. */
   ms?: number;
 }
@@ -83,9 +85,10 @@ export function createApi(settings: { botToken: string; apiBaseUrl: string | und
   }).setToken(botToken);
 
   return {
-    async call(method, path, { body, form, query, signal, ms = SEND_TIMEOUT_MS }) {
+    async call(method, path, { body, form, query, signal, begin, ms = SEND_TIMEOUT_MS }) {
       const late = deadline(clock, ms, signal);
       try {
+        begin?.();
         const answer = await rest.request({
           method: method as RequestMethod,
           fullRoute: path,

@@ -41,13 +41,13 @@ type Payload = Record<string, unknown>;
 
 /** What became of one attempt at a message. */
 export async function send(api: Api, outgoing: Outgoing, signal: AbortSignal): Promise<SendOutcome> {
-  const { target, content, replaces } = outgoing;
+  const { target, content, replaces, begin } = outgoing;
   if (!isId(target.chatId)) return { status: "failed", reason: "There is no such channel." };
   const shown = content.kind === "text" ? textPayload(content) : { content: content.caption ?? "" };
   if (isId(replaces) && content.kind === "text") {
     const path = `/channels/${target.chatId}/messages/${replaces}` as const;
     const body = { components: [], ...shown, allowed_mentions: ALLOWED_MENTIONS };
-    return outcomeOf(await api.call("PATCH", path, { body, signal }));
+    return outcomeOf(await api.call("PATCH", path, { body, signal, begin }));
   }
   const payload = {
     ...shown,
@@ -67,19 +67,19 @@ export async function send(api: Api, outgoing: Outgoing, signal: AbortSignal): P
 /** Undefined when there is no such file. */
 async function post(
   api: Api,
-  { target, content }: Outgoing,
+  { target, content, begin }: Outgoing,
   payload: Payload,
   signal: AbortSignal,
 ): Promise<Result | undefined> {
   const path = `/channels/${target.chatId}/messages` as const;
-  if (content.kind === "text") return api.call("POST", path, { body: payload, signal });
+  if (content.kind === "text") return api.call("POST", path, { body: payload, signal, begin });
   await using opened = await openOutgoing(content.path);
   if (!opened) return undefined;
   const form = new FormData();
   const attachments = [{ id: 0, filename: content.name }];
   form.append("payload_json", JSON.stringify({ ...payload, attachments }));
   form.append("files[0]", await opened.blob(content.mime), content.name);
-  return await api.call("POST", path, { form, signal });
+  return await api.call("POST", path, { form, signal, begin });
 }
 
 /** What Discord shows of a text and its buttons. */

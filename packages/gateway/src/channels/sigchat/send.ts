@@ -2,7 +2,7 @@ import type { messagingApi } from "@line/bot-sdk";
 import type { Clock } from "../../lib/clock.ts";
 import { type Answer, deadline, jsonOf } from "../support/exchange.ts";
 import { outcomeOfStatus, outcomeOfThrown, retryAfterMs, SEND_TIMEOUT_MS } from "../support/outcome.ts";
-import type { Outgoing, SendOutcome, Target } from "../types.ts";
+import type { Outgoing, Sendable, SendOutcome, Target } from "../types.ts";
 import { type Api, PROVIDER } from "./api.ts";
 import { messagesOf, type PublicLink } from "./messages.ts";
 
@@ -26,7 +26,7 @@ function tokenAt({ reply, receivedAt, part }: Target, at: number): string | unde
 }
 
 /** True when LINE takes a message of which an earlier attempt may have arrived only once: by its token, or by its key. */
-export function repeatable({ target, uncertainAt = 0 }: Outgoing, now: number): boolean {
+export function repeatable({ target, uncertainAt = 0 }: Sendable, now: number): boolean {
   if (tokenAt(target, uncertainAt) !== undefined) return tokenAt(target, now) !== undefined;
   return now - uncertainAt < KEY_MS;
 }
@@ -42,10 +42,12 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
   const reply = async (
     replyToken: string,
     messages: messagingApi.Message[],
+    { begin }: Outgoing,
     signal: AbortSignal,
   ): Promise<SendOutcome | "refused"> => {
     const body: messagingApi.ReplyMessageRequest = { replyToken, messages };
     try {
+      begin();
       const answer = await api.post("/v2/bot/message/reply", body, signal);
       // Whatever else it is that was refused, a push says so again.
       const refused = answer.status === 400 || answer.status === 404 || answer.status === 410;
@@ -56,13 +58,13 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
   };
 
   const push = async (
-    to: string,
-    key: string,
     messages: messagingApi.Message[],
+    { target, key, begin }: Outgoing,
     signal: AbortSignal,
   ): Promise<SendOutcome> => {
-    const body: messagingApi.PushMessageRequest = { to, messages };
+    const body: messagingApi.PushMessageRequest = { to: target.chatId, messages };
     try {
+      begin();
       const answer = await api.post("/v2/bot/message/push", body, signal, { "x-line-retry-key": key });
       // An earlier attempt with this key was taken.
       if (answer.status === 409) return { status: "sent", ...idOf(answer) };
@@ -73,19 +75,19 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
   };
 
   return async (outgoing: Outgoing, parent: AbortSignal): Promise<SendOutcome> => {
-    const { target, content, key, replaces, uncertainAt } = outgoing;
+    const { target, content, replaces, uncertainAt } = outgoing;
     if (replaces !== undefined) return { status: "failed", reason: "LINE cannot change a message." };
     const { signal, end } = deadline(clock, SEND_TIMEOUT_MS, parent);
     try {
       const messages = await messagesOf(content, publicLink);
       const token = tokenAt(target, clock.now());
-      const replied = token === undefined ? "refused" : await reply(token, messages, signal);
+      const replied = token === undefined ? "refused" : await reply(token, messages, outgoing, signal);
       if (replied !== "refused") return replied;
       // LINE took the first attempt, or its token was over: a push might be the second time.
       if (uncertainAt !== undefined && tokenAt(target, uncertainAt) !== undefined) {
         return { status: "unknown", reason: TAKEN_OR_OVER, final: true };
       }
-      return await push(target.chatId, key, messages, signal);
+      return await push(messages, outgoing, signal);
     } catch {
       return { status: "retry", reason: "The message could not be prepared for LINE." };
     } finally {

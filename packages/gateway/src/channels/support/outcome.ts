@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import type { Outgoing, SendOutcome } from "../types.ts";
+import type { Sendable, SendOutcome } from "../types.ts";
 import { type Answer, exchange as ask, deadline } from "./exchange.ts";
 
 /** An attempt at sending ends after this, so that it is over before the 60 s that an adapter has. */
@@ -93,7 +93,7 @@ export function outcomeOfStatus(status: number, reason: string, afterMs?: number
 }
 
 /** True for a message that changes the text of another: to set the same text once more changes nothing. */
-export const changesText = ({ replaces, content }: Outgoing): boolean =>
+export const changesText = ({ replaces, content }: Sendable): boolean =>
   replaces !== undefined && content.kind === "text";
 
 export type HttpAnswer = Answer;

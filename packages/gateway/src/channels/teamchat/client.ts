@@ -17,14 +17,24 @@ const silent: NonNullable<WebClientOptions["logger"]> = {
   setName() {},
 };
 
-/** A client for one call or a few that end with `signal`; nothing is sent twice by itself. */
-export function clientFor({ botToken, apiBaseUrl }: Settings, signal: AbortSignal): Client {
+/**
+ * A client for one call or a few that end with `signal`; nothing is sent twice by itself.
+ * @param begin called right before each request goes out
+ */
+export function clientFor(
+  { botToken, apiBaseUrl }: Settings,
+  signal: AbortSignal,
+  begin: () => void = () => {},
+): Client {
   return new WebClient(botToken, {
     slackApiUrl: `${apiRoot({ apiBaseUrl })}/`,
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     logger: silent,
-    fetch: (url, init) => ask(url, init, signal),
+    fetch: async (url, init) => {
+      begin();
+      return await ask(url, init, signal);
+    },
   });
 }
 

@@ -6,13 +6,19 @@ import type { Client } from "./client.ts";
 import { outcomeOfError } from "./errors.ts";
 import { threadOf } from "./thread.ts";
 
+interface Clients {
+  /** For what nobody sees. */
+  quiet: Client;
+  client: Client;
+}
+
 /**
  * Uploads a file and shares it. The library's own upload reads the whole file into memory; this one streams it. Only
  * the last step is seen by anyone, so that whatever breaks before it may be done again.
  * Source: https://docs.slack.dev/messaging/working-with-files#uploading_files
  */
 export async function sendFile(
-  client: Client,
+  { quiet, client }: Clients,
   target: Target,
   { path, name, caption }: Extract<Content, { kind: "file" }>,
   signal: AbortSignal,
@@ -20,7 +26,7 @@ export async function sendFile(
 ): Promise<SendOutcome> {
   await using opened = await openOutgoing(path);
   if (!opened) return { status: "failed", reason: "The file is not there any more." };
-  const uploaded = await upload(client, name, await opened.blob(), signal, now);
+  const uploaded = await upload(quiet, name, await opened.blob(), signal, now);
   if ("status" in uploaded) return uploaded;
   const file = { id: uploaded.id, title: name };
   const thread = threadOf(target).thread_ts;

@@ -50,13 +50,21 @@ export async function change(
 export async function send(
   settings: Settings,
   clock: Clock,
-  { target, content, replaces }: Outgoing,
+  { target, content, replaces, begin }: Outgoing,
   parent: AbortSignal,
 ): Promise<SendOutcome> {
   const { signal, end } = deadline(clock, SEND_TIMEOUT_MS, parent);
-  const client = clientFor(settings, signal);
+  const client = clientFor(settings, signal, begin);
   try {
-    if (content.kind === "file") return await sendFile(client, target, content, signal, clock.now());
+    if (content.kind === "file") {
+      return await sendFile(
+        { quiet: clientFor(settings, signal), client },
+        target,
+        content,
+        signal,
+        clock.now(),
+      );
+    }
     if (replaces === undefined) return await post(client, target, content);
     return await change(client, target.chatId, replaces, content);
   } catch (error) {
