@@ -1,6 +1,6 @@
 import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { below } from "../support/exchange.ts";
+import { type Asked, below } from "../support/exchange.ts";
 import { exchange, type HttpAnswer } from "../support/outcome.ts";
 
 export const PROVIDER = "WhatsApp";
@@ -18,25 +18,25 @@ export function createApi(settings: Settings, clock: Clock) {
   const root = /\/v\d+\.\d+$/.test(base) ? base : `${base}/${VERSION}`;
   const headers = { authorization: `Bearer ${settings.accessToken ?? ""}` };
   const number = encodeURIComponent(settings.phoneNumberId ?? "");
-  const ask = (
-    path: string,
-    init: RequestInit,
-    signal: AbortSignal,
-    timeoutMs?: number,
-  ): Promise<HttpAnswer> =>
+  const ask = (path: string, init: Asked, signal: AbortSignal, timeoutMs?: number): Promise<HttpAnswer> =>
     exchange(below(root, path), init, { signal, clock, ...(timeoutMs !== undefined && { timeoutMs }) });
 
   return {
     headers,
     get: (path: string, signal: AbortSignal) => ask(path, { headers }, signal),
     /** Posts to the number's messages: one to send, a reaction, a read receipt. */
-    message: (body: object, signal: AbortSignal, timeoutMs?: number) =>
+    message: (
+      body: object,
+      signal: AbortSignal,
+      { timeoutMs, begin }: { timeoutMs?: number; begin?: () => void } = {},
+    ) =>
       ask(
         `${number}/messages`,
         {
           method: "POST",
           headers: { ...headers, "content-type": "application/json" },
           body: JSON.stringify({ messaging_product: "whatsapp", ...body }),
+          ...(begin && { begin }),
         },
         signal,
         timeoutMs,

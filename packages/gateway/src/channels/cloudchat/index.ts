@@ -25,7 +25,7 @@ export const createAdapter: AdapterFactory = async ({ agent, clock }) => {
   /** Nobody waits for what is only courtesy. */
   const courtesy = (body: object, after?: Promise<void>): Promise<void> => {
     const task = Promise.resolve(after)
-      .then(() => api.message(body, closing.signal, BEST_EFFORT_MS))
+      .then(() => api.message(body, closing.signal, { timeoutMs: BEST_EFFORT_MS }))
       .then(ignore, ignore);
     pending.add(task);
     void task.then(() => pending.delete(task));

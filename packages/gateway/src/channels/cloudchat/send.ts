@@ -28,8 +28,7 @@ export function createSender({ api, settings, clock }: SenderDeps) {
       ...(quotes && { context: { message_id: target.messageId } }),
       ...message,
     };
-    begin();
-    const answer = await api.message(body, signal);
+    const answer = await api.message(body, signal, { begin });
     const failure = failureOf(answer, clock.now());
     if (failure) return failure;
     const messageId = sentId(answer);

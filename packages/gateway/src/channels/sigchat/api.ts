@@ -25,13 +25,14 @@ export function createApi({ channelAccessToken, apiBaseUrl, dataApiBaseUrl }: Se
       path: string,
       body: object,
       signal: AbortSignal,
-      headers: Record<string, string> = {},
+      { headers, begin }: { headers?: Record<string, string>; begin?: () => void } = {},
     ): Promise<Answer> =>
       exchange(below(apiBaseUrl ?? API, path), {
         method: "POST",
         headers: { authorization, "content-type": "application/json", ...headers },
         body: JSON.stringify(body),
         signal,
+        ...(begin && { begin }),
       }),
 
     /** Where a file lies, and what to show for it. */

@@ -47,8 +47,7 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
   ): Promise<SendOutcome | "refused"> => {
     const body: messagingApi.ReplyMessageRequest = { replyToken, messages };
     try {
-      begin();
-      const answer = await api.post("/v2/bot/message/reply", body, signal);
+      const answer = await api.post("/v2/bot/message/reply", body, signal, { begin });
       // Whatever else it is that was refused, a push says so again.
       const refused = answer.status === 400 || answer.status === 404 || answer.status === 410;
       return refused ? "refused" : outcomeOfAnswer(answer, clock.now());
@@ -64,8 +63,8 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
   ): Promise<SendOutcome> => {
     const body: messagingApi.PushMessageRequest = { to: target.chatId, messages };
     try {
-      begin();
-      const answer = await api.post("/v2/bot/message/push", body, signal, { "x-line-retry-key": key });
+      const headers = { "x-line-retry-key": key };
+      const answer = await api.post("/v2/bot/message/push", body, signal, { headers, begin });
       // An earlier attempt with this key was taken.
       if (answer.status === 409) return { status: "sent", ...idOf(answer) };
       return outcomeOfAnswer(answer, clock.now());

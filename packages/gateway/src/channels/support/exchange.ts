@@ -20,6 +20,9 @@ export function onNewConnection(given?: HeadersInit): Headers {
   return headers;
 }
 
+/** A request, with what is to be called right before it goes out; when that throws, it does not. */
+export type Asked = RequestInit & { begin?: () => void };
+
 /**
  * One request and its whole answer. Redirects are answers like any other: a message must not be posted twice, nor a
  * token shown to another host. Rejects as `fetch` does when the connection fails at any point or the signal aborts,
@@ -27,14 +30,13 @@ export function onNewConnection(given?: HeadersInit): Headers {
  */
 export async function exchange(
   url: string | URL,
-  init: RequestInit & { signal: AbortSignal },
+  { begin, ...init }: Asked & { signal: AbortSignal },
   maxBytes = MAX_ANSWER_BYTES,
 ): Promise<Answer> {
-  const response = await fetch(url, {
-    ...init,
-    headers: onNewConnection(init.headers),
-    redirect: "manual",
-  });
+  // Node.js loads its client with the first of these.
+  const headers = onNewConnection(init.headers);
+  begin?.();
+  const response = await fetch(url, { ...init, headers, redirect: "manual" });
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

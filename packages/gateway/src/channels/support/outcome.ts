@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Sendable, SendOutcome } from "../types.ts";
-import { type Answer, exchange as ask, deadline } from "./exchange.ts";
+import { type Answer, type Asked, exchange as ask, deadline } from "./exchange.ts";
 
 /** An attempt at sending ends after this, so that it is over before the 60 s that an adapter has. */
 export const SEND_TIMEOUT_MS = 55_000;
@@ -101,7 +101,7 @@ export type HttpAnswer = Answer;
 /** One exchange with its whole answer that ends by itself. Rejects as `fetch` does; see {@link outcomeOfThrown}. */
 export async function exchange(
   url: string,
-  init: RequestInit,
+  init: Asked,
   { signal, clock, timeoutMs = SEND_TIMEOUT_MS }: { signal: AbortSignal; clock: Clock; timeoutMs?: number },
 ): Promise<HttpAnswer> {
   const late = deadline(clock, timeoutMs, signal);

@@ -31,10 +31,7 @@ export function clientFor(
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     logger: silent,
-    fetch: async (url, init) => {
-      begin();
-      return await ask(url, init, signal);
-    },
+    fetch: (url, init) => ask(url, init, signal, begin),
   });
 }
 
@@ -45,13 +42,11 @@ async function ask(
   url: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
   signal: AbortSignal,
+  begin: () => void,
 ): Promise<Response> {
-  const response = await fetch(url, {
-    ...init,
-    headers: onNewConnection(init?.headers),
-    redirect: "manual",
-    signal,
-  });
+  const made = { ...init, headers: onNewConnection(init?.headers), redirect: "manual", signal } as const;
+  begin();
+  const response = await fetch(url, made);
   if (response.status !== 429 || response.headers.has("retry-after")) return response;
   // The library takes a 429 without a wait for a broken connection.
   const headers = new Headers(response.headers);
