@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HistoryEntry } from "../../../../packages/gateway/src/runtimes/types.ts";
+import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { openOptions, runTurn } from "../open-options.ts";
 
 import { asClaudeCode, ask, fakeAgentSuite } from "./fake-agent-suite.ts";
@@ -34,6 +35,16 @@ describe("the conversation", () => {
       "assistant",
       "user",
     ]);
+  });
+
+  test("an answer to a replayed message that comes too late does not end the turn", async () => {
+    const clock = manualClock();
+    const session = await start(["--slow-start", "500"], { history, clock }, asClaudeCode);
+    // The program has not read anything yet.
+    clock.advance(16_000);
+    const { outcome } = await runTurn(session, "SAY in time");
+    expect(outcome).toMatchObject({ status: "done", text: "in time" });
+    expect(await ask(session, "SAY again")).toBe("again");
   });
 
   test("is resumed by the program's own session where it keeps one", async () => {

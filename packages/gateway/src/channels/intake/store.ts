@@ -77,7 +77,7 @@ export function createInboxStore(db: Database) {
       return {
         sql: `UPDATE channel_inbox SET state = 'turn', request_id = ?, session = ?, started_at = ?, user_message =
                 ifnull(?, (SELECT max(id) FROM messages))
-              WHERE id IN (${marks(ids.length)})`,
+              WHERE state = 'waiting' AND id IN (${marks(ids.length)})`,
         params: [turn.requestId, turn.sessionId, turn.now, turn.again ?? null, ...ids],
       };
     },

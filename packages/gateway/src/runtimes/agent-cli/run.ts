@@ -17,6 +17,8 @@ export type RunEnd = TurnOutcome | "lost";
 export interface Run {
   readonly state: TurnState;
   readonly interrupted: boolean;
+  /** Something of the answer has come. */
+  readonly answering: boolean;
   /** Resolves when it is over for this process. */
   readonly end: Promise<RunEnd>;
   /** Resolves as soon as somebody wants it to end. */
@@ -78,6 +80,9 @@ export function createRun(
     },
     get interrupted() {
       return interrupted;
+    },
+    get answering() {
+      return state.text !== "" || state.broken;
     },
     end: end.promise,
     unwanted: unwanted.promise,

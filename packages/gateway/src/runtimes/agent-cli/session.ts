@@ -51,6 +51,8 @@ export async function openAgentCliSession(
   let ready: Promise<void> = Promise.resolve();
   let unreplayed: readonly HistoryEntry[] = [];
   let onReplayResult: ((taken: boolean) => void) | undefined;
+  /** A replayed message was not waited for any longer; its empty result may still come. */
+  let owesResult = false;
   let current: Run | undefined;
   let model = options.model;
   let answeredBy: string | undefined;
@@ -118,6 +120,7 @@ export async function openAgentCliSession(
         onReplayResult = resolve;
       });
     unreplayed = await replayHistory(unreplayed, link.send, nextResult, clock);
+    owesResult = unreplayed.length > 0;
     onReplayResult = undefined;
   }
 
@@ -134,8 +137,12 @@ export async function openAgentCliSession(
       return void from.process.close({ graceMs: CLOSE_GRACE_MS / 2 });
     }
     if (line.kind !== "other" && !(line.kind === "result" && line.isError)) from.proven = true;
-    if (line.kind === "result" && onReplayResult) onReplayResult(!line.isError);
-    else current?.receive(line);
+    if (line.kind === "result" && onReplayResult) return void onReplayResult(!line.isError);
+    if (line.kind === "result" && owesResult) {
+      owesResult = false;
+      if (!line.isError && line.text === "" && !current?.answering) return;
+    }
+    current?.receive(line);
   }
 
   function exited(from: Link, code: number | null): void {
@@ -151,6 +158,7 @@ export async function openAgentCliSession(
       return;
     }
     restarts++;
+    owesResult = false;
     log.info({ from: from.conversation.type }, "the conversation could not be taken up; starting a new one");
     ready = start(next).then(prime).catch(end);
     current?.lose();
