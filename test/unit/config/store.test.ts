@@ -80,7 +80,7 @@ describe("reload", () => {
     const store = await home.open();
     const before = store.current;
     await home.write("config.json", '{"agents": [');
-    await until(() => home.log.text().includes("keeping the running configuration"), "the warning");
+    await until(() => home.log.text().includes("the running configuration stays"), "the warning");
     expect(store.current).toBe(before);
     await home.write("config.json", { ...good, agents: [entry("two")] });
     await until(() => ids(store.current)[0] === "two", "the reload");

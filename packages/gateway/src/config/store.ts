@@ -173,7 +173,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     const loaded = await loadText(snapshot.text, paths, env);
     if (!loaded.config) {
       tell(loaded.problems);
-      log.error({}, "configuration: the changed file cannot be used; keeping the running configuration");
+      log.error({}, "configuration: the changed file cannot be used; the running configuration stays in use");
       return;
     }
     if (loaded.migratedFrom !== null) await saveMigrated(snapshot.text, loaded.text, loaded.migratedFrom);
