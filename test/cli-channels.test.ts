@@ -139,9 +139,9 @@ describe("channels from the shell", () => {
       [["channels"], "channels needs a command"],
       [["channels", "smoke"], "channels has no command smoke"],
       [["channels", "pending"], "Missing: agent"],
-      [["channels", "pending", "assistant", "smoke"], "channel is one of"],
+      [["channels", "pending", "assistant", "smoke"], "channel must be one of"],
       [["channels", "approve", "assistant"], "Missing: channel"],
-      [["channels", "approve", "assistant", "smoke", "X"], "channel is one of"],
+      [["channels", "approve", "assistant", "smoke", "X"], "channel must be one of"],
       [["channels", "policy", "assistant", "botchat", "--account", "x"], "devicechat alone"],
       [["trace"], "Missing: message"],
     ] as const) {
@@ -156,7 +156,7 @@ describe("channels from the shell", () => {
       ["channels", "trace", "assistant", "nothing"],
     ]) {
       const { code, stderr } = await cli(args);
-      expect([code, stderr]).toEqual([1, "No message of a channel has this id.\n"]);
+      expect([code, stderr]).toEqual([1, "No channel message has this id.\n"]);
     }
   });
 });

@@ -151,7 +151,7 @@ describe("streams", () => {
           if (cuts++ === 0) for (const socket of sockets) socket.resetAndDestroy();
         },
       });
-      expect(`${code} ${stderr}`).toMatch(/^0 The connection broke off/);
+      expect(`${code} ${stderr}`).toMatch(/^0 Connection lost/);
       const page = await value<{ messages: { content: string }[] }>(
         "history",
         "messages",

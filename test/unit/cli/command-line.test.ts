@@ -93,7 +93,7 @@ describe("a command that several routes share", () => {
     const { input } = buildRequest(bot, parseFlags(["a", "botchat", "CODE"], flagsOf(bot)));
     expect(input).toEqual({ params: { agentId: "a" }, query: {}, body: { code: "CODE" } });
     expect(() => choose("a")).toThrow("Missing: channel (botchat, devicechat).");
-    expect(() => choose("a", "smoke", "CODE")).toThrow("channel is one of botchat, devicechat.");
+    expect(() => choose("a", "smoke", "CODE")).toThrow("channel must be one of botchat, devicechat.");
   });
 
   it("has one line of help, with the values to choose from [CH-CLI-1]", () => {

@@ -21,11 +21,11 @@ type Raw = Record<string, unknown>;
 export interface AgentsDeps {
   config: ConfigStore;
   paths: Paths;
-  /** Environment of the process: its variables win over those of an agent's `.env`. */
+  /** Environment of the process; its variables override those in an agent's `.env`. */
   env: Env;
-  /** What the channels say of an agent now. */
+  /** The channels' current state for an agent. */
   channelsOf(agentId: string): ChannelView | Promise<ChannelView>;
-  /** How the agent's runtime fares. */
+  /** State of the agent's runtime. */
   runtimeStatus(agent: AgentConfig): Promise<AgentRecord["runtime_status"]>;
   checkToken: CheckToken;
 }
@@ -35,7 +35,7 @@ export interface Agents {
   list(): Promise<AgentRecord[]>;
   /** Rejects with `AGENT_NOT_FOUND`. */
   get(agentId: string): Promise<AgentRecord>;
-  /** @throws {GatewayError} `CONFLICT` when the id is taken, `INVALID_REQUEST` when the entry would not load. */
+  /** @throws {GatewayError} `CONFLICT` if the id is taken, `INVALID_REQUEST` if the entry would not load. */
   create(input: CreateAgent): Promise<AgentRecord>;
   /**
    * Changes what the patch names; null clears. Tokens are judged by their provider first, and go to the agent's
@@ -46,7 +46,7 @@ export interface Agents {
   remove(agentId: string): Promise<void>;
 }
 
-/** The list of entries in the file's JSON; made when there is none. */
+/** The list of entries in the file's JSON; created if missing. */
 function entriesOf(raw: Raw): unknown[] {
   if (!Array.isArray(raw.agents)) raw.agents = [];
   return raw.agents as unknown[];
@@ -79,7 +79,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     return agentRecord(agent, channels, status);
   };
 
-  /** Keeps a key out of the configuration: its value goes to the agent's own file, named by the result. */
+  /** Keeps a key out of the configuration: its value goes into the agent's own `.env`, and the result refers to it. */
   async function storeApiKey(agentId: string, apiKey: string): Promise<string> {
     const name = variableName(agentId, "RUNTIME_API_KEY");
     await writeDotenv(agentEnvFile(paths, agentId), name, apiKey);
@@ -110,7 +110,7 @@ export function createAgents(deps: AgentsDeps): Agents {
       await config.update(async (raw) => {
         const entries = entriesOf(raw);
         if (entries.some(isEntryOf(id)) || config.current.agents.some((agent) => agent.id === id)) {
-          throw new GatewayError("CONFLICT", "An agent with this id exists.");
+          throw new GatewayError("CONFLICT", "An agent with this id already exists.");
         }
         await makeFolder(join(paths.agentDir(id), "workspace"));
         if (runtime.apiKey !== undefined && !REFERENCE.test(runtime.apiKey)) {

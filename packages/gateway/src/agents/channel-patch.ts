@@ -3,12 +3,12 @@ import { hasVariable } from "../config/index.ts";
 import { isRecord } from "../lib/is-record.ts";
 import type { UpdateAgent } from "./input.ts";
 
-/** Channels that an update can change; `cloudchat` is configured in the file alone. */
+/** Channels that an update can change; `cloudchat` is configured only in the file. */
 export const PATCHABLE = ["botchat", "guildchat", "devicechat", "sigchat", "teamchat"] as const;
 export type PatchableChannel = (typeof PATCHABLE)[number];
 type Raw = Record<string, unknown>;
 
-/** What an update says of one channel, by the keys of its block; null clears. */
+/** An update of one channel, by the keys of its block; null clears. */
 export interface ChannelPatch {
   channel: PatchableChannel;
   /** Keys of the block itself. */
@@ -53,7 +53,7 @@ function channelPatch(channel: PatchableChannel, input: UpdateAgent): ChannelPat
   if (rest.length === 0) return undefined;
   const isAccount = (key: string) => channel === "devicechat" && ACCOUNT.has(key);
   const values = new Map<string, unknown>(rest);
-  // The older form of a policy says two things.
+  // The older form of a policy sets two things.
   if (values.get("dmPolicy") === "pairing") {
     values.set("dmPolicy", "allowlist");
     if (!values.has("pairing")) values.set("pairing", true);
@@ -70,7 +70,7 @@ function channelPatch(channel: PatchableChannel, input: UpdateAgent): ChannelPat
 }
 
 /**
- * What an update says of channels.
+ * The channel part of an update.
  * @throws {GatewayError} `INVALID_REQUEST` for fields that do not fit together; `FORBIDDEN` when a key below admin
  * says where a bot's token is sent to.
  */
@@ -129,7 +129,7 @@ export function applyChannelPatch(
     const accounts = accountsOf(block);
     const chosen = accountId === undefined ? accounts[0] : accounts.find(({ id }) => id === accountId);
     if (!chosen) {
-      const details = [{ path: "devicechat_account_id", message: "is no account of this agent" }];
+      const details = [{ path: "devicechat_account_id", message: "is not an account of this agent" }];
       throw new GatewayError("INVALID_REQUEST", undefined, { details });
     }
     merge(chosen, account);

@@ -13,8 +13,8 @@ export type UpdateAgent = z.output<ReturnType<typeof updateAgent>>;
 export type RuntimeInput = z.output<ReturnType<typeof runtimeConfig>>;
 
 /**
- * Refuses `${VAR}` in fields that can be read back: the configuration would put the variable's value in, and so show
- * it to everyone who reaches the agent.
+ * Refuses `${VAR}` in fields that can be read back: the configuration would insert the variable's value and so show
+ * it to everyone with access to the agent.
  * @throws {GatewayError} `INVALID_REQUEST`.
  */
 export function refuseVariables(
@@ -40,7 +40,7 @@ export function checkRuntime(runtime: RuntimeInput): RuntimeInput {
   const { type, command, args, provider, baseUrl, apiKey, model } = runtime;
   const details: ErrorDetail[] = [];
   const refuse = (key: string, message: string) => details.push({ path: `runtime.${key}`, message });
-  if (provider === "openai-compatible" && !baseUrl) refuse("baseUrl", "is needed for this provider");
+  if (provider === "openai-compatible" && !baseUrl) refuse("baseUrl", "is required for this provider");
   if (baseUrl !== undefined && !hasVariable(baseUrl)) {
     const web = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
     if (!web) refuse("baseUrl", "must be an http(s) URL");

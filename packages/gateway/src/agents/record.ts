@@ -5,17 +5,17 @@ import type { AgentConfig } from "../config/index.ts";
 /** An agent as the API shows it; holds no secret. */
 export type AgentRecord = z.output<ReturnType<typeof agent>>;
 
-/** What the channels say about one agent. */
+/** The channels' state for one agent. */
 export type ChannelView = Pick<AgentRecord, "channels" | "devicechat_accounts">;
 
-/** The address without user, password, query and fragment, which can hold keys. */
+/** The URL without user, password, query and fragment, which can contain keys. */
 function publicAddress(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { origin, pathname } = new URL(address);
   return origin === "null" ? undefined : origin + pathname;
 }
 
-/** Builds the record. Commands, arguments, keys and variables stay out of it: each can hold a secret. */
+/** Builds the record, without commands, arguments, keys and variables: each can contain a secret. */
 export function agentRecord(
   config: AgentConfig,
   channels: ChannelView,

@@ -16,7 +16,7 @@ export const variableName = (...parts: readonly string[]): string =>
     .join("_")
     .toUpperCase();
 
-/** One secret of a patch: the variable that holds it, and the value that it gets; null takes it away. */
+/** One secret of a patch: the variable for it, and its new value; null removes it. */
 interface Secret {
   key: string;
   variable: string;
@@ -39,19 +39,19 @@ function plan(entry: Raw, agentId: string, { channel, secrets }: ChannelPatch): 
   }));
 }
 
-/** What became of the secrets of one patch. */
+/** Result of storing a patch's secrets. */
 export interface StoredSecrets {
-  /** What the file holds instead of each secret; null for those that go. */
+  /** What the file contains in place of each secret; null for removed ones. */
   references: Map<string, string | null>;
   /** Puts the old values back. */
   undo(): Promise<void>;
-  /** Takes away the variables that nothing refers to any more; once the file no longer names them. */
+  /** Removes the variables that nothing refers to any more, once the file no longer names them. */
   finish(): Promise<void>;
 }
 
 /**
  * Puts secrets into the agent's own `.env`, before the configuration refers to them.
- * @throws {GatewayError} `CONFLICT` when the gateway's environment has a variable of the name, which would win.
+ * @throws {GatewayError} `CONFLICT` if the gateway's environment has a variable of that name, which would override it.
  */
 export async function storeSecrets(
   { paths, env }: { paths: Paths; env: Env },
@@ -67,7 +67,7 @@ export async function storeSecrets(
     throw new GatewayError(
       "CONFLICT",
       `The variable ${variable} is set in the gateway's own environment, which wins over what is stored here. ` +
-        "Take it out there and restart the gateway first.",
+        "Remove it there and restart the gateway first.",
     );
   }
   const before = await readDotenv(file);
@@ -84,7 +84,7 @@ export async function storeSecrets(
     for (const { variable, value } of secrets) if (value !== null) await set(variable, value);
   } catch (cause) {
     await undo().catch(() => {});
-    throw new GatewayError("INTERNAL", "The agent's .env could not be written.", { cause });
+    throw new GatewayError("INTERNAL", "Could not write the agent's .env.", { cause });
   }
   return {
     references: new Map(

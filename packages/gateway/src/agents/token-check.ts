@@ -2,7 +2,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import { type AgentConfig, channelBlocks } from "../config/index.ts";
 import { type ChannelPatch, fieldOf, type PatchableChannel } from "./channel-patch.ts";
 
-/** Channels whose provider can say whether a token is good, and the key of that token. */
+/** Channels whose provider can check a token, and the key of that token. */
 const TOKENS = {
   botchat: "botToken",
   guildchat: "botToken",
@@ -11,17 +11,17 @@ const TOKENS = {
 } as const;
 export type CheckedChannel = keyof typeof TOKENS;
 
-/** What a provider says of a token; `refused` is a sentence for the user. */
+/** A provider's verdict on a token; `refused` is a user-facing message. */
 export type TokenVerdict = { ok: true } | { refused: string } | { unreachable: true };
 
-/** Asks the channel's provider whether the token in `settings`, the channel's block, is good. */
+/** Asks the channel's provider whether the token in `settings`, the channel's block, is valid. */
 export type CheckToken = <C extends CheckedChannel>(
   channel: C,
   settings: NonNullable<AgentConfig[C]>,
   signal: AbortSignal,
 ) => Promise<TokenVerdict>;
 
-/** Channels whose token is not saved unchecked (document 2); the state of the others shows what is wrong. */
+/** Channels whose token must be checked before it is saved; for the others, the state shows what is wrong. */
 const MUST_ANSWER: ReadonlySet<CheckedChannel> = new Set(["teamchat"]);
 const CHECK_MS = 15_000;
 const isChecked = (channel: PatchableChannel): channel is CheckedChannel => Object.hasOwn(TOKENS, channel);
@@ -34,9 +34,9 @@ function settingsAfter<C extends CheckedChannel>(agent: AgentConfig, patch: Chan
 }
 
 /**
- * Has the providers judge the tokens that an update brings.
- * @throws {GatewayError} `INVALID_REQUEST` for a token that is refused, `UPSTREAM_UNAVAILABLE` when nobody answers
- * for a token that must be checked.
+ * Has the providers check the tokens in an update.
+ * @throws {GatewayError} `INVALID_REQUEST` for a token that is refused, `UPSTREAM_UNAVAILABLE` if the provider of
+ * a token that must be checked does not answer.
  */
 export async function checkTokens(
   agent: AgentConfig,

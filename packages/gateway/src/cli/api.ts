@@ -22,7 +22,7 @@ function withQuery(path: string, data: Record<string, unknown> | undefined): str
   return fields.size > 0 ? `${address}?${fields}` : address;
 }
 
-/** Shows a stream as it comes; with `--json` its last event alone. */
+/** Shows a stream as it arrives; with `--json`, only its last event. */
 async function showStream(response: Response, json: boolean): Promise<number> {
   let final: TurnFrame | undefined;
   for await (const frame of readTurn(response)) {
@@ -34,16 +34,17 @@ async function showStream(response: Response, json: boolean): Promise<number> {
 }
 
 /**
- * Calls any address of the gateway.
+ * Calls any of the gateway's URLs.
  * @returns the exit code
  */
 export async function callApi(parsed: ReturnType<typeof parseApi>, connection: Connection): Promise<number> {
   const [word, given, ...more] = parsed.positionals;
   if (word === undefined || given === undefined || more.length > 0) {
-    throw new UsageError("api takes a method and a path.", API_USAGE);
+    throw new UsageError("api needs a method and a path.", API_USAGE);
   }
   const method = word.toUpperCase();
-  if (!METHODS.has(method)) throw new UsageError(`${word} is none of ${[...METHODS].join(", ")}.`, API_USAGE);
+  if (!METHODS.has(method))
+    throw new UsageError(`${word} is not one of ${[...METHODS].join(", ")}.`, API_USAGE);
   const data = readData(parsed);
   const path = given.startsWith("/") ? given : `/${given}`;
   const reads = method === "GET" || method === "DELETE";

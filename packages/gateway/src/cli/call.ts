@@ -25,7 +25,7 @@ async function printLines(response: Response): Promise<void> {
   await print("]\n");
 }
 
-/** A reply other than JSON: to a file, to stdout as it is, or wrapped for `--json`. */
+/** A reply other than JSON: to a file, to stdout unchanged, or wrapped for `--json`. */
 async function showRaw(response: Response, route: CliRoute, parsed: Parsed): Promise<void> {
   const file = last(parsed, "output");
   const json = isOn(parsed, "json");
@@ -42,7 +42,7 @@ async function showRaw(response: Response, route: CliRoute, parsed: Parsed): Pro
   }
   if (route.rawReply === "binary" && process.stdout.isTTY) {
     await response.body?.cancel();
-    throw new UsageError("A terminal cannot show this; save it with -o FILE.");
+    throw new UsageError("The terminal cannot show this; save it with -o FILE.");
   }
   for await (const chunk of bodyOf(response)) await print(chunk as Buffer);
 }
@@ -67,7 +67,7 @@ async function sendFile(
   }
 }
 
-/** Shows that a long call is under way; nothing without a terminal. */
+/** Shows that a long call is in progress; does nothing without a terminal. */
 async function waiting<T>(work: Promise<T>): Promise<T> {
   const progress = createProgress();
   const since = Date.now();
@@ -84,7 +84,7 @@ async function waiting<T>(work: Promise<T>): Promise<T> {
 /**
  * Runs the command of a route.
  * @returns the exit code
- * @throws UsageError, Interrupted, or what the gateway answered
+ * @throws UsageError, Interrupted, or the gateway's error
  */
 export async function callRoute(route: CliRoute, parsed: Parsed, connection: Connection): Promise<number> {
   const { input, left } = buildRequest(route, parsed);

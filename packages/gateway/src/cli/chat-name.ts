@@ -7,7 +7,7 @@ import type { RouteInput } from "./request.ts";
 const OWN = "api-";
 const MAX_SHOWN = 5;
 
-/** How many letters of a name have to be changed, added or left out to get another (Levenshtein). */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {
@@ -21,7 +21,7 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** The chats whose names come nearest, best first. */
+/** The chats with the closest names, best first. */
 function nearest(chat: string, stored: readonly string[]): string[] {
   const far = (name: string) =>
     Math.min(distance(chat, name), distance(chat, name.slice(name.indexOf("-") + 1)));
@@ -33,8 +33,8 @@ function nearest(chat: string, stored: readonly string[]): string[] {
 }
 
 /**
- * Lets a chat be named as its caller knows it (`me`) or as it is stored (`api-me`), whichever the route takes.
- * @throws CliError when the route reads a chat and no chat has that name
+ * Accepts a chat by its caller's name (`me`) or its stored name (`api-me`), whichever the route takes.
+ * @throws CliError if the route reads a chat and no chat has that name
  */
 export async function resolveChat(route: CliRoute, input: RouteInput, connection: Connection): Promise<void> {
   const { agentId } = input.params;
@@ -49,7 +49,7 @@ export async function resolveChat(route: CliRoute, input: RouteInput, connection
   const { chats } = await askFor(connection, "listChats", { params: { agentId } });
   const stored = chats.map(({ chatId }) => chatId);
   if (!reads) {
-    // These routes put `api-` before the name themselves.
+    // These routes prefix the name with `api-` themselves.
     if (stored.includes(chat) && !stored.includes(OWN + chat)) place[field] = chat.slice(OWN.length);
     return;
   }
@@ -59,6 +59,6 @@ export async function resolveChat(route: CliRoute, input: RouteInput, connection
     return;
   }
   const near = nearest(chat, stored);
-  const known = near.length === 0 ? "The agent has no chats yet." : `The nearest: ${near.join(", ")}.`;
+  const known = near.length === 0 ? "The agent has no chats yet." : `Did you mean: ${near.join(", ")}?`;
   throw new CliError(`There is no chat ${JSON.stringify(chat)} with ${agentId}. ${known}`);
 }

@@ -68,7 +68,7 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
     case "trace":
       return (await import("./channels/index.ts")).traceCommand(tokens);
     case "start":
-      throw new UsageError("start comes first: it takes none of the connection's flags.");
+      throw new UsageError("start must come first and does not accept connection flags.");
     default: {
       const { completionScript } = await import("./completion.ts");
       await print(completionScript(tokens[0]));
@@ -87,7 +87,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   const { words, rest } = takeWords(argv, 1);
   const [noun] = words;
   if (wantsHelp(rest)) return showHelp([...words, ...takeWords(rest, 1).words]);
-  if (noun === undefined) throw new UsageError("Which command?", ROOT_USAGE);
+  if (noun === undefined) throw new UsageError("No command given.", ROOT_USAGE);
   const [verb] = takeWords(rest, 1).words;
   if (isLocal(noun, verb)) {
     try {
@@ -102,5 +102,5 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
   if (nouns().includes(noun)) return runRoute(noun, rest);
   const all = [...Object.keys(LOCAL), ...nouns()].join(", ");
-  throw new UsageError(`There is no command ${noun}; there are: ${all}.`, ROOT_USAGE);
+  throw new UsageError(`Unknown command ${noun}. Commands: ${all}.`, ROOT_USAGE);
 }

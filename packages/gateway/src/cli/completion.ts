@@ -5,7 +5,7 @@ import { LOCAL, nouns, verbsOf } from "./help.ts";
 export const COMPLETION_USAGE = "agent-gateway completion bash|zsh|fish";
 const GLOBAL = ["--url", "--key", "--json", "--data", "--help"];
 
-/** Verbs by noun; none for commands of one word. */
+/** Verbs by noun; empty for one-word commands. */
 function verbs(): [noun: string, verbs: string[]][] {
   const all = new Set([...Object.keys(LOCAL), ...nouns()]);
   return [...all].map((noun) => [noun, noun === "completion" ? ["bash", "zsh", "fish"] : verbsOf(noun)]);
@@ -94,9 +94,9 @@ const fish = () => {
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
-/** The script that completes commands in a shell, made from the declared routes. */
+/** The completion script for a shell, generated from the declared routes. */
 export function completionScript(shell: string | undefined): string {
   const make = shell !== undefined && Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-  if (!make) throw new UsageError("completion takes the name of a shell.", COMPLETION_USAGE);
+  if (!make) throw new UsageError("completion needs the name of a shell.", COMPLETION_USAGE);
   return make();
 }

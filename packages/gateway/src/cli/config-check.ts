@@ -5,7 +5,7 @@ import { print, printable, printJson } from "./output.ts";
 
 const FLAGS = new Map<string, Flag>([...GLOBAL_FLAGS, ["config", { key: "config" }]]);
 
-/** `config check`: exit code 1 when something is not used because of an error in the file. */
+/** `config check`: exit code 1 if an error keeps part of the file from being used. */
 export async function configCommand(tokens: readonly string[]): Promise<number> {
   const parsed = parseFlags(tokens, FLAGS);
   const [verb, ...more] = parsed.positionals;

@@ -10,12 +10,12 @@ import type { RouteInput } from "./request.ts";
 const DEFAULT_URL = "http://127.0.0.1:10850";
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The gateway that commands talk to. */
+/** The gateway that commands connect to. */
 export interface Connection {
   /** Without a slash at the end. */
   url: string;
   key: string | undefined;
-  /** Calls a route by its name; rejects with what is to be told. */
+  /** Calls a route by name; rejects with a user-facing error. */
   call(name: RouteName, input: Partial<RouteInput> & CallOptions): Promise<Response>;
   /** Any request below the gateway's address. */
   fetch(path: string, init: RequestInit): Promise<Response>;
@@ -28,17 +28,17 @@ interface CallOptions {
 
 /**
  * From `--url` and `--key`, else `GATEWAY_URL` and `GATEWAY_API_KEY`.
- * @throws UsageError when the address is none
+ * @throws UsageError if the URL is not valid
  */
 export function connect(parsed: Parsed, env: Env): Connection {
   const given = last(parsed, "url") ?? (env.GATEWAY_URL || DEFAULT_URL);
   if (!URL.canParse(given) || !/^https?:\/\/./.test(given)) {
-    throw new UsageError("--url takes an address such as http://127.0.0.1:10850.");
+    throw new UsageError("--url must be a URL such as http://127.0.0.1:10850.");
   }
   const url = given.replace(/(?<!\/)\/+$/, "");
   const key = (last(parsed, "key") ?? env.GATEWAY_API_KEY) || undefined;
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
-    throw new UsageError("--key takes the key alone, without spaces or line ends.");
+    throw new UsageError("--key must be only the key, without spaces or line breaks.");
   }
   const client = createClient({ baseUrl: url, key, fetch: httpFetch });
   const explained = async (response: Promise<Response>) => {
@@ -46,7 +46,7 @@ export function connect(parsed: Parsed, env: Env): Connection {
       throw await explain(error, url, env);
     });
     if (answer.status >= 300 && answer.status !== 304) {
-      throw new CliError(`The server at ${url} answered ${answer.status}, which no gateway does.`);
+      throw new CliError(`The server at ${url} answered ${answer.status}, so it is not a gateway.`);
     }
     return answer;
   };
@@ -54,7 +54,7 @@ export function connect(parsed: Parsed, env: Env): Connection {
     url,
     key,
     call(name, { raw, ...input }) {
-      // The declaration's own types are checked where the command line is read; here the route is any.
+      // Types are checked where the command line is parsed; here the route can be any.
       const loose = { ...input, ...(raw !== undefined && { body: raw }) } as unknown;
       return explained(client.raw(name as "health", loose as CallInput<"health">));
     },
@@ -71,27 +71,27 @@ export function connect(parsed: Parsed, env: Env): Connection {
   };
 }
 
-/** Adds to a failure what to do about it. */
+/** Adds advice to a failure. */
 export async function explain(error: unknown, url: string, env: Env): Promise<unknown> {
   if (!(error instanceof GatewayError)) return error;
   const { code, path } = (error.cause ?? {}) as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED") {
     return new CliError(
-      `No gateway answers at ${url}: start one with \`agent-gateway start\`, or name another with --url.`,
+      `No gateway answers at ${url}: start one with \`agent-gateway start\`, or choose another with --url.`,
       { cause: error },
     );
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return new CliError(`The host of ${url} is not known.`, { cause: error });
+    return new CliError(`Could not find the host of ${url}.`, { cause: error });
   }
-  // A file that could not be read while it was sent.
+  // A file could not be read while it was being sent.
   if (path !== undefined) return error.cause;
   if (error.code !== "API_KEY_MISSING" && error.code !== "API_KEY_INVALID") return error;
-  const hint = `${error.message} Give a key with --key or GATEWAY_API_KEY.${await whereTheKeyIs(url, env)}`;
+  const hint = `${error.message} Pass a key with --key or GATEWAY_API_KEY.${await whereTheKeyIs(url, env)}`;
   return new GatewayError(error.code, hint, { status: error.status });
 }
 
-/** On the gateway's own machine its admin key is at hand for whoever may read it; it is never used unasked. */
+/** On the gateway's own machine, points out where the admin key is; it is never used automatically. */
 async function whereTheKeyIs(url: string, env: Env): Promise<string> {
   if (!isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ""))) return "";
   const file = homeEnvFile(createPaths(env));

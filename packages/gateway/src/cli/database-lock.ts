@@ -2,8 +2,8 @@ import { access } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Whether a process has the database open, in whatever state it or its machine is: in WAL mode every connection holds
- * a shared lock for as long as it lives (https://sqlite.org/wal.html#noshm), so that none other can have it alone.
+ * Whether any process has the database open: in WAL mode every connection holds a shared lock for its lifetime
+ * (https://sqlite.org/wal.html#noshm), so no other can lock it exclusively.
  */
 export async function isDatabaseInUse(file: string): Promise<boolean> {
   const there = await access(file).then(

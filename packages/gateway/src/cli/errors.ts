@@ -1,8 +1,8 @@
 import { GatewayError } from "@agent-gateway/contract";
 
-/** The command was typed wrongly: exit code 2, with a short usage. */
+/** Wrong usage: exit code 2, with a short usage text. */
 export class UsageError extends Error {
-  /** Lines that say how it is typed. */
+  /** Usage lines. */
   readonly usage: string;
   constructor(message: string, usage = "") {
     super(message);
@@ -11,7 +11,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The command failed: exit code 1, with this one sentence. */
+/** The command failed: exit code 1, with this message. */
 export class CliError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -19,7 +19,7 @@ export class CliError extends Error {
   }
 }
 
-/** The person pressed Ctrl-C: exit code 130, as shells expect of it (128 + SIGINT). */
+/** The user pressed Ctrl-C: exit code 130, as shells expect (128 + SIGINT). */
 export class Interrupted extends Error {}
 
 const SYSTEM: Readonly<Record<string, string>> = {
@@ -27,12 +27,12 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EACCES: "Access is denied",
   EPERM: "The operation is not permitted",
   EISDIR: "This is a folder, not a file",
-  ENOTDIR: "A part of the path is no folder",
+  ENOTDIR: "Part of the path is not a folder",
   ENOSPC: "The disk is full",
   EROFS: "The file system is read-only",
 };
 
-/** What a failure tells the person: a sentence, with the code of the gateway's errors, and details on further lines. */
+/** User-facing text of a failure: a sentence, with the gateway's error code, and details on further lines. */
 export function describeFailure(error: unknown): string {
   if (error instanceof GatewayError) {
     const details = (error.details ?? []).map(({ path, message }) => `\n  ${path}: ${message}`);

@@ -5,27 +5,27 @@ import { type Flag, GLOBAL_FLAGS, kebab, last, type Parsed } from "./flags.ts";
 
 type Kind = "string" | "number" | "boolean" | "list" | "json" | "choice";
 
-/** One value that a route takes, wherever in the request it goes. */
+/** One value that a route takes, anywhere in the request. */
 export interface Field {
   name: string;
-  /** `choice`: it is not sent, but chooses among the routes that share the command. */
+  /** `choice` is not sent, but selects one of the routes that share the command. */
   place: "params" | "query" | "body" | "choice";
   kind: Kind;
   required: boolean;
   schema: z.ZodType;
-  /** Words for help: what may be given. */
+  /** Allowed values, for help. */
   hint: string;
 }
 
-/** A route that has a place on the command line. */
+/** A route that is available on the command line. */
 export type CliRoute = RouteDecl & { name: string; cli: NonNullable<RouteDecl["cli"]> };
 
-/** Routes with a place on the command line. */
+/** Routes available on the command line. */
 export const cliRoutes: readonly CliRoute[] = routeList.filter(
   (route): route is CliRoute => route.cli !== undefined,
 );
 
-/** What is typed as `noun verb`: one route, or several that an argument chooses among. */
+/** A `noun verb` command: one route, or several selected by an argument. */
 export interface Command {
   noun: string;
   verb: string;
@@ -82,7 +82,7 @@ function fieldOf(name: string, place: Field["place"], schema: z.ZodType, args: r
 const shapeOf = (schema: z.ZodType | undefined): Record<string, z.ZodType> =>
   schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
 
-/** Everything that a route takes: parameters of its path, query, JSON body. Names that differ in style alone are one. */
+/** All values that a route takes, in its path, query and JSON body. Names that differ only in style are one. */
 export function fieldsOf(route: CliRoute): Field[] {
   const args = route.cli.args ?? [];
   const params = [...route.path.matchAll(/:(\w+)|\*$/g)].map(([found, name]) => name ?? found);
@@ -110,7 +110,7 @@ export function fieldsOfCommand({ routes }: Command): Field[] {
 
 /**
  * The route of a command that the line means.
- * @throws UsageError when its arguments choose none
+ * @throws UsageError if its arguments match none
  */
 export function chooseRoute({ routes }: Command, parsed: Parsed): CliRoute {
   const [first] = routes;
@@ -124,11 +124,11 @@ export function chooseRoute({ routes }: Command, parsed: Parsed): CliRoute {
   const [name = ""] = names;
   const values = [...new Set(routes.map(({ cli }) => cli.fixed?.[name]))].join(", ");
   throw new UsageError(
-    typed.get(name) === undefined ? `Missing: ${name} (${values}).` : `${name} is one of ${values}.`,
+    typed.get(name) === undefined ? `Missing: ${name} (${values}).` : `${name} must be one of ${values}.`,
   );
 }
 
-/** How a field is called in help: its declared short flag first. */
+/** A field's names in help, its declared short flag first. */
 export function flagNames(routes: readonly CliRoute[], field: Field): string[] {
   const flags = routes.flatMap(({ cli }) => Object.entries(cli.flags ?? {}));
   const declared = [...new Map(flags)].filter(([, name]) => name.split("=", 1)[0] === field.name);
@@ -136,7 +136,7 @@ export function flagNames(routes: readonly CliRoute[], field: Field): string[] {
   return [...declared.map(([flag]) => kebab(flag)), own];
 }
 
-/** Every flag of a route: fields in any spelling, their declared short names, and `chat` for `chat_id` where free. */
+/** Every flag of a route: fields in any spelling, their declared short names, and `chat` for `chat_id` if free. */
 export function flagsOf(route: CliRoute): Map<string, Flag> {
   const flags = new Map<string, Flag>(GLOBAL_FLAGS);
   const fields = fieldsOf(route);
@@ -165,7 +165,7 @@ const parseJson = (text: string, what: string): unknown => {
   }
 };
 
-/** Entries of a list: JSON, or plain texts between commas; a text stands for an object of one required field. */
+/** List entries: JSON, or comma-separated texts; a text stands for an object with one required field. */
 function listOf(field: Field, texts: readonly string[], what: string): unknown[] {
   const type = written(field.schema);
   const element = type instanceof z.ZodArray ? written(type.element as z.ZodType) : undefined;
@@ -182,7 +182,7 @@ function listOf(field: Field, texts: readonly string[], what: string): unknown[]
 
 /**
  * What was typed for a field, as the request takes it.
- * @throws UsageError when it is not of the field's type
+ * @throws UsageError if it is not of the field's type
  */
 export function parseValue(field: Field, texts: readonly string[]): unknown {
   const what = field.name === "*" ? "path" : kebab(field.name);
@@ -195,7 +195,7 @@ export function parseValue(field: Field, texts: readonly string[]): unknown {
         throw new UsageError(`${what} must be a number.`);
       return Number(text);
     case "boolean":
-      if (text !== "true" && text !== "false") throw new UsageError(`${what} is either true or false.`);
+      if (text !== "true" && text !== "false") throw new UsageError(`${what} must be true or false.`);
       return text === "true";
     case "list":
       return listOf(field, texts, what);

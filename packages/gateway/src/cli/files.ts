@@ -9,13 +9,13 @@ import { detectFile } from "../lib/file-type.ts";
 import { CliError } from "./errors.ts";
 import { bytes, createProgress, type Progress } from "./output.ts";
 
-/** What a request with a raw body sends. */
+/** Body of a request with a raw body. */
 export interface RawInput {
   raw: BodyInit;
   headers: Record<string, string>;
 }
 
-/** Tells how far a stream has come. */
+/** Reports the progress of a stream. */
 function meter(progress: Progress, verb: string, total: number | undefined): Transform {
   let count = 0;
   return new Transform({
@@ -29,11 +29,11 @@ function meter(progress: Progress, verb: string, total: number | undefined): Tra
 
 async function regularFile(file: string): Promise<{ size: number }> {
   const stats = await stat(file);
-  if (!stats.isFile() && !stats.isFIFO()) throw new CliError(`${file} is no file.`);
+  if (!stats.isFile() && !stats.isFIFO()) throw new CliError(`${file} is not a file.`);
   return stats;
 }
 
-/** A file as the body of an upload, its type told by its content. */
+/** A file as the body of an upload, with its type detected from its content. */
 export async function uploadBody(file: string): Promise<RawInput> {
   await regularFile(file);
   const handle = await open(file);
@@ -44,12 +44,12 @@ export async function uploadBody(file: string): Promise<RawInput> {
   return { raw: await openAsBlob(file), headers };
 }
 
-/** A file, or stdin for `-`, as a body that is streamed. */
+/** A file, or stdin for `-`, as a streamed body. */
 export async function streamBody(file: string, progress: Progress): Promise<RawInput> {
   const total = file === "-" ? undefined : (await regularFile(file)).size;
   const source: Readable = file === "-" ? process.stdin : createReadStream(file);
   const metered = meter(progress, "sent", total);
-  // An error of the source is the request's to report.
+  // The request reports errors of the source.
   source.on("error", (error) => metered.destroy(error));
   const raw = Readable.toWeb(source.pipe(metered)) as unknown as BodyInit;
   return { raw, headers: { "content-type": "application/x-ndjson" } };
@@ -60,13 +60,13 @@ export const bodyOf = (response: Response): Readable =>
   response.body ? Readable.fromWeb(response.body as unknown as WebStream) : Readable.from([]);
 
 /**
- * Saves a response: the file appears when it is whole. Something that is no regular file, as a pipe, is written to.
+ * Saves a response: the file appears once it is complete. Anything but a regular file, such as a pipe, is written to.
  * @returns the number of bytes
  */
 export async function saveResponse(response: Response, file: string): Promise<number> {
   const there = await stat(file).catch(() => null);
   const special = there !== null && !there.isFile();
-  if (there?.isDirectory()) throw new CliError(`${file} is a folder; -o takes the name of a file.`);
+  if (there?.isDirectory()) throw new CliError(`${file} is a folder; -o needs a file name.`);
   const temp = special
     ? file
     : join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}.tmp`);

@@ -1,13 +1,13 @@
 import { UsageError } from "./errors.ts";
 
-/** One flag: what it is stored under, and whether it stands without a value. */
+/** One flag: its key, and whether it takes no value. */
 export interface Flag {
   key: string;
   boolean?: boolean;
-  /** The value that it stands for, without one of its own. */
+  /** The value it implies, if it takes none. */
   fixed?: string;
 }
-/** Flags by their kebab-case names; one letter for the short ones. */
+/** Flags by their kebab-case or one-letter names. */
 export type Flags = ReadonlyMap<string, Flag>;
 
 export interface Parsed {
@@ -26,7 +26,7 @@ export const GLOBAL_FLAGS: Flags = new Map<string, Flag>([
   ["h", { key: "help", boolean: true }],
 ]);
 
-/** `chat_id`, `chatId` and `chat-id` are one name: `chat-id`. */
+/** Normalises `chat_id`, `chatId` and `chat-id` to `chat-id`. */
 export const kebab = (name: string): string =>
   name
     .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
@@ -38,11 +38,11 @@ const isFlag = (token: string) => /^-(?:-.|[A-Za-z])/.test(token);
 interface Read {
   flag: Flag;
   value: string;
-  /** Tokens that it took. */
+  /** Number of tokens consumed. */
   size: 1 | 2;
 }
 
-/** The flag at the start of `tokens`; null when no flag has this name. */
+/** The flag at the start of `tokens`; null if no flag has this name. */
 function readFlag(tokens: readonly string[], flags: Flags): Read | null {
   const [token = "", next] = tokens;
   const [, name = "", given] = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(token) ?? [];
@@ -54,7 +54,7 @@ function readFlag(tokens: readonly string[], flags: Flags): Read | null {
   if (flag.fixed !== undefined && given === undefined) return { flag, value: flag.fixed, size: 1 };
   if (flag.boolean) {
     if (given !== undefined && given !== "true" && given !== "false") {
-      throw new UsageError(`--${name} is either true or false.`);
+      throw new UsageError(`--${name} must be true or false.`);
     }
     return { flag, value: given ?? "true", size: 1 };
   }
@@ -64,7 +64,7 @@ function readFlag(tokens: readonly string[], flags: Flags): Read | null {
 }
 
 /**
- * Takes a command line apart: `--name value`, `--name=value`, `--no-name`; after `--` nothing is a flag.
+ * Parses a command line: `--name value`, `--name=value`, `--no-name`; after `--` nothing is a flag.
  * @throws UsageError for an unknown flag or a missing value
  */
 export function parseFlags(tokens: readonly string[], flags: Flags): Parsed {
@@ -89,7 +89,7 @@ export function parseFlags(tokens: readonly string[], flags: Flags): Parsed {
   return { values, positionals };
 }
 
-/** The first `count` words that are no flags, and everything else in its order; stops at a flag that is not global. */
+/** The first `count` words that are not flags, and everything else in order; stops at a flag that is not global. */
 export function takeWords(tokens: readonly string[], count: number): { words: string[]; rest: string[] } {
   const words: string[] = [];
   const rest: string[] = [];

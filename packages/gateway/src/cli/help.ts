@@ -1,42 +1,48 @@
 import { type Command, commands, fieldsOfCommand, flagNames } from "./fields.ts";
 import { kebab } from "./flags.ts";
 
-/** Commands made here rather than from a route: usage and what they do. Some stand among a noun's routes. */
+/** Commands that do not come from a route: usage and description. Some belong to a noun that also has routes. */
 export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, summary: string])[]>> = {
   start: [["start [--config FILE] [--port N]", "Run the gateway."]],
-  config: [["config check [--config FILE]", "Tell what is wrong with the configuration."]],
-  doctor: [["doctor", "Look for what keeps the gateway from working well."]],
+  config: [["config check [--config FILE]", "Report errors and warnings in the configuration."]],
+  doctor: [["doctor", "Check the installation for problems."]],
   backup: [
     [
       "backup create <file> [--no-logs]",
-      "Put the home directory into one archive, also while the gateway runs.",
+      "Save the home directory to one archive; the gateway can keep running.",
     ],
-    ["backup verify <file>", "Read an archive to its end and check all that is in it."],
+    ["backup verify <file>", "Check an archive and everything in it."],
     [
       "backup restore <file> [--force]",
-      "Make the home directory from an archive; --force moves the present one aside.",
+      "Restore the home directory from an archive; --force moves the existing one aside.",
     ],
   ],
   channels: [
-    ["channels list [agent]", "State of the channels of one agent, or of all."],
-    ["channels pending <agent> [channel] [--account ID]", "Who waits for approval."],
+    ["channels list [agent]", "Show the state of one agent's channels, or of all."],
+    ["channels pending <agent> [channel] [--account ID]", "List pending pairing requests."],
     [
       "channels policy <agent> <channel> [--dm-policy RULE] [--group-policy RULE] [--pairing] [--require-mention] [--account ID]",
       "Show or change who may write; RULE is open, allowlist or disabled.",
     ],
-    ["channels trace <agent> <message> [--channel NAME]", "What became of a message, with times."],
+    ["channels trace <agent> <message> [--channel NAME]", "Trace a message, with times."],
   ],
   devicechat: [
-    ["devicechat link <agent> [--account ID]", "Link a phone: shows the QR code and waits for its scan."],
+    [
+      "devicechat link <agent> [--account ID]",
+      "Link a phone: show the QR code and wait until it is scanned.",
+    ],
   ],
   trace: [
-    ["trace <message> [--agent ID] [--channel NAME]", "What became of a message, with any agent in reach."],
+    [
+      "trace <message> [--agent ID] [--channel NAME]",
+      "Trace a message, with any agent that the key can reach.",
+    ],
   ],
-  completion: [["completion bash|zsh|fish", "Print a script that completes commands in the shell."]],
-  api: [["api <METHOD> <path> [--data JSON] [-o FILE]", "Call any address of the gateway."]],
+  completion: [["completion bash|zsh|fish", "Print a shell completion script."]],
+  api: [["api <METHOD> <path> [--data JSON] [-o FILE]", "Call any of the gateway's URLs."]],
 };
 
-/** Commands made here that ask a running gateway. */
+/** Local commands that need a running gateway. */
 const WITH_GATEWAY = new Set(["channels", "devicechat", "trace"]);
 
 const CONNECTION = `Connection:
@@ -47,7 +53,7 @@ const CONNECTION = `Connection:
 
 export const nouns = (): string[] => [...new Set(commands.map(({ noun }) => noun))];
 
-/** True for a command that is made here. */
+/** True for a command that does not come from a route. */
 export const isLocal = (noun: string, verb: string | undefined): boolean =>
   Object.hasOwn(LOCAL, noun) &&
   (!nouns().includes(noun) || LOCAL[noun]!.some(([usage]) => usage.split(" ")[1] === verb));
@@ -56,7 +62,7 @@ export const isLocal = (noun: string, verb: string | undefined): boolean =>
 export const commandsOf = (noun: string): Command[] =>
   commands.filter((command) => command.noun === noun && !isLocal(noun, command.verb));
 
-/** Verbs of a noun, those that are made here first. */
+/** Verbs of a noun, local ones first. */
 export const verbsOf = (noun: string): string[] => [
   ...(LOCAL[noun] ?? []).map(([usage]) => usage.split(" ")[1] ?? "").filter((word) => /^[a-z]/.test(word)),
   ...commandsOf(noun).map(({ verb }) => verb),
@@ -114,7 +120,7 @@ export function fullHelp(): string {
 On this machine:
 ${aligned(here.flatMap(([, lines]) => lines))}
 
-With a running gateway (\`agent-gateway <noun> --help\` tells more):
+With a running gateway (see \`agent-gateway <noun> --help\`):
 ${aligned([...groups, ...LOCAL.trace!])}
 
 ${CONNECTION}

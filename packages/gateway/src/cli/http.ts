@@ -3,12 +3,12 @@ import { request as httpsRequest } from "node:https";
 import { pipeline, Readable } from "node:stream";
 import type { ReadableStream as WebStream } from "node:stream/web";
 
-/** Replies that have no body, for which `Response` takes none. */
+/** Statuses without a body, for which `Response` accepts none. */
 const EMPTY = new Set([204, 205, 304]);
 
 /**
- * `fetch` over `node:http`, without its limit of five minutes for the first byte: a turn or an import may take longer.
- * Takes what the typed client sends: a string, a `Blob`, a `ReadableStream` or no body. Follows no redirects.
+ * `fetch` over `node:http`, without the limit of five minutes for the first byte: a turn or an import may take longer.
+ * Accepts the bodies that the typed client sends: a string, a `Blob`, a `ReadableStream` or no body. Follows no redirects.
  */
 export const httpFetch: typeof fetch = (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
@@ -26,7 +26,7 @@ export const httpFetch: typeof fetch = (input, init = {}) => {
     });
     request.on("error", reject);
     request.once("response", (message) => {
-      // The gateway may answer before it has read the whole body, to refuse it.
+      // The gateway may refuse a body before it has read all of it.
       message.once("end", () => request.destroy());
       resolve(responseOf(message));
     });

@@ -7,7 +7,7 @@ const WORDS_FOR_VERSION = new Set(["--version", "-V", "version"]);
  * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 after Ctrl-C
  */
 export async function runCli(argv: readonly string[]): Promise<number> {
-  // Whoever reads the output, as `head`, may go away.
+  // The reader of the output, such as `head`, may exit early.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   if (argv.length === 1 && WORDS_FOR_VERSION.has(argv[0]!)) {
     const { VERSION } = await import("../version.ts");

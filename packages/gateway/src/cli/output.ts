@@ -1,6 +1,6 @@
 import { once } from "node:events";
 
-/** What a terminal would act on rather than show: messages come from anyone. */
+/** Characters that a terminal would act on instead of showing: messages can come from anyone. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const TIME_FIELDS = /^(?:ts|createdAt|lastActivity|spawnedAt|startedAt|expires_at|expiresAt)$/;
@@ -10,11 +10,11 @@ type Row = Record<string, unknown>;
 const isRow = (value: unknown): value is Row =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Text as a terminal may show it; as it is where it goes to a file or another program. */
+/** Text made safe for a terminal; unchanged for a file or another program. */
 export const printable = (text: string, stream: { isTTY?: boolean } = process.stdout): string =>
   stream.isTTY ? text.replace(CONTROL, "") : text;
 
-/** Writes to stdout and waits while its reader does not keep up. */
+/** Writes to stdout, waiting for a slow reader. */
 export async function print(text: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
@@ -50,10 +50,10 @@ const width = (text: string) =>
 const isBlank = (value: unknown) =>
   value === undefined || value === null || value === "" || ["[]", "{}"].includes(JSON.stringify(value));
 
-/** Rows as lines: columns under headings in a terminal, else values between tabs. */
+/** Rows as lines: a table with headings in a terminal, else tab-separated values. */
 export function table(rows: readonly Row[], tty: boolean = process.stdout.isTTY): string {
   const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  // A column in which nothing stands only takes room from the others.
+  // Empty columns only take room from the others.
   const names = tty ? all.filter((name) => rows.some((row) => !isBlank(row[name]))) : all;
   const cells = rows.map((row) => names.map((name) => oneLine(cell(name, row[name]))));
   if (!tty) return cells.map((line) => `${line.join("\t")}\n`).join("");
@@ -90,7 +90,7 @@ export function render(value: unknown): string {
     .join("");
 }
 
-/** Prints a JSON reply; attachments of an agent's answer beside it. */
+/** Prints a JSON reply, and the attachments of an agent's answer on stderr. */
 export async function showReply(value: unknown, json: boolean): Promise<void> {
   if (json) return printJson(value);
   await print(render(value));
@@ -101,7 +101,7 @@ export async function showReply(value: unknown, json: boolean): Promise<void> {
   if (typeof session_id === "string") note(`[session ${session_id}]`);
 }
 
-/** A line on stderr that is written over; nothing without a terminal. */
+/** A status line on stderr that overwrites itself; nothing without a terminal. */
 export interface Progress {
   update(text: string): void;
   done(): void;

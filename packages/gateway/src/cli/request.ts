@@ -10,7 +10,7 @@ export interface RouteInput {
 }
 
 /**
- * The value of `--data`: an object, or undefined when there is none.
+ * The value of `--data`: an object, or undefined if there is none.
  * @throws UsageError
  */
 export function readData(parsed: Parsed): Record<string, unknown> | undefined {
@@ -22,14 +22,14 @@ export function readData(parsed: Parsed): Record<string, unknown> | undefined {
       return value as Record<string, unknown>;
     }
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new UsageError(`--data takes a JSON object, such as --data '{"chat_id": "me"}'.`);
+  throw new UsageError(`--data must be a JSON object, such as --data '{"chat_id": "me"}'.`);
 }
 
 /**
- * Builds the request that a command line means. What is typed as argument or flag wins over `--data`.
- * @returns with the positional arguments that belong to no field
+ * Builds the request for a command line. Arguments and flags override `--data`.
+ * @returns the request, with the positional arguments that belong to no field
  * @throws UsageError for a missing or malformed value
  */
 export function buildRequest(route: CliRoute, parsed: Parsed): { input: RouteInput; left: string[] } {

@@ -3,14 +3,14 @@ import { Interrupted, UsageError } from "./errors.ts";
 import { kebab, type Parsed } from "./flags.ts";
 import type { RouteInput } from "./request.ts";
 
-/** What stands for a secret that is to be read from standard input. */
+/** Placeholder for a secret to be read from standard input. */
 const FROM_STDIN = "-";
 const MAX_STDIN_CHARS = 64 * 1024;
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 const BACKSPACE = new Set(["\u007f", "\b"]);
 
-/** Asks for one line on the terminal, which does not show it. */
+/** Prompts for one line on the terminal, without echo. */
 function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process;
   stderr.write(question);
@@ -44,9 +44,9 @@ async function readLines(): Promise<string[]> {
 }
 
 /**
- * Puts in the secrets that were given as `-`: asked for without echo on a terminal, else one line each of standard
+ * Fills in the secrets given as `-`: prompts without echo on a terminal, else reads one line each from standard
  * input, in the order of the flags.
- * @throws UsageError when there are too few or too many lines; Interrupted
+ * @throws UsageError if there are too few or too many lines; Interrupted
  */
 export async function fillSecrets({ body }: RouteInput, parsed: Parsed): Promise<void> {
   if (!body) return;
@@ -56,7 +56,7 @@ export async function fillSecrets({ body }: RouteInput, parsed: Parsed): Promise
   const asked = names.filter((name) => body[name] === FROM_STDIN);
   if (asked.length < names.length) {
     process.stderr.write(
-      "Note: every user of this machine can read a program's arguments; give - and type the secret.\n",
+      "Note: every user of this machine can read a program's arguments; pass - and type the secret.\n",
     );
   }
   if (asked.length === 0) return;

@@ -7,18 +7,18 @@ import type { RouteInput } from "./request.ts";
 
 const RECONNECT_MS = 30_000;
 const MAX_PAUSE_MS = 3_000;
-/** After Ctrl-C the end of the turn is waited for this long. */
+/** How long to wait for the end of the turn after Ctrl-C. */
 const STOP_MS = 5_000;
-/** A Node.js that passes signals on to its child makes two of one Ctrl-C. */
+/** A Node.js that forwards signals to its child turns one Ctrl-C into two. */
 const SAME_PRESS_MS = 500;
-/** How many sessions of a chat are asked for a turn whose session is not known. */
+/** How many of a chat's sessions to search for a turn whose session is not known. */
 const MAX_SESSIONS = 10;
 
-/** Where a turn runs, so that it can be read again or stopped. */
+/** Where a turn runs, so that it can be resumed or stopped. */
 interface Place {
   connection: Connection;
   agentId: string;
-  /** As the session routes take it; undefined where there is none: a chat of a channel. */
+  /** As the session routes take it; undefined for a channel's chat, which has none. */
   chatId: string | undefined;
   sessionId: string | undefined;
   requestId: string;
@@ -45,7 +45,7 @@ const readAgain = ({ connection, agentId, chatId, requestId }: Place, sessionId:
     query: { chat_id: chatId, request_id: requestId, after_seq: String(after) },
   });
 
-/** Opens the turn's stream after an event. A session that the gateway has just made is found by its turn. */
+/** Opens the turn's stream after an event. A session that was just created is found by its turn. */
 async function reopen(place: Place, after: number): Promise<Response> {
   if (place.sessionId !== undefined) return readAgain(place, place.sessionId, after);
   const { connection, agentId, chatId } = place;
@@ -62,7 +62,7 @@ async function reopen(place: Place, after: number): Promise<Response> {
   }
   throw new GatewayError(
     "TURN_GONE",
-    "The connection broke off, and the turn is no longer kept; see the history.",
+    "The connection was lost, and the turn is no longer available; see the history.",
   );
 }
 
@@ -77,7 +77,7 @@ async function reconnect(place: Place, after: number, broken: unknown): Promise<
       if (isRefusal(error)) throw error;
       if (Date.now() + pause > deadline) throw broken;
     }
-    // The clock's timers let a process end; this one is what it lives for.
+    // The clock's timers do not keep a process alive; this one must.
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
@@ -97,7 +97,7 @@ async function* frames(place: Place, first: Response): AsyncGenerator<TurnFrame,
       return;
     } catch (error) {
       if (isRefusal(error) || place.chatId === undefined || place.requestId === "") throw error;
-      note("The connection broke off; reading on …");
+      note("Connection lost; resuming …");
       response = await reconnect(place, seq, error);
     }
   }
@@ -114,7 +114,7 @@ async function stop(place: Place, seq: number): Promise<boolean> {
   return true;
 }
 
-/** Writes a turn for people: its text to stdout, what happens beside it to stderr. */
+/** Writes a turn for people: its text to stdout, everything else to stderr. */
 function createWriter() {
   let atLineStart = true;
   let wrote = false;
@@ -165,7 +165,7 @@ export interface TurnOptions {
 }
 
 /**
- * Shows a streamed turn as it comes. Ctrl-C stops the turn, except where it is merely watched.
+ * Shows a streamed turn as it arrives. Ctrl-C stops the turn, unless it is only being watched.
  * @returns the exit code
  * @throws Interrupted after Ctrl-C
  */

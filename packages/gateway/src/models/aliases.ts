@@ -1,15 +1,15 @@
 import type { Model } from "@agent-gateway/contract";
 
-/** A model id taken apart: `claude-sonnet-4-5-20250929` is version 4.5 of `claude-sonnet`, dated 20250929. */
+/** A parsed model id: `claude-sonnet-4-5-20250929` is version 4.5 of `claude-sonnet`, dated 20250929. */
 export interface ModelName {
   /** Words of the id without vendor path, version and date, joined by `-`. */
   family: string;
   version: readonly number[];
-  /** yyyymmdd or what the id has of it; Infinity for an id without a date, which follows the newest. */
+  /** yyyymmdd, or as much of it as the id has; Infinity for an id without a date, which tracks the newest. */
   date: number;
 }
 
-/** Takes a model id apart. Vendor paths (`anthropic/…`) and `latest` count for nothing. */
+/** Parses a model id. Ignores vendor paths (`anthropic/…`) and `latest`. */
 export function parseModelName(id: string): ModelName {
   const words: string[] = [];
   const version: number[] = [];
@@ -21,7 +21,7 @@ export function parseModelName(id: string): ModelName {
     .split(/[-_:@]/)) {
     if (/^v?\d+(?:\.\d+)*$/.test(token)) {
       const digits = token.replace(/^v/, "");
-      // A year opens a date that dashes may cut: 2024-11-20.
+      // A year starts a date, which may contain dashes: 2024-11-20.
       if (date.length > 0 || /^\d{4,}$/.test(digits)) date += digits;
       else version.push(...digits.split(".").map(Number));
     } else if (token !== "" && token !== "latest") words.push(token);
@@ -38,7 +38,7 @@ export function compareModelNames(a: ModelName, b: ModelName): number {
   return a.date === b.date ? 0 : a.date - b.date;
 }
 
-/** Names that stand for a family: all its words, and those without the vendor's (`sonnet` for `claude-sonnet`). */
+/** Aliases of a family: all its words, and its words without the vendor (`sonnet` for `claude-sonnet`). */
 function familyAliases(family: string): string[] {
   const cut = family.indexOf("-");
   return cut < 0 ? [family] : [family, family.slice(cut + 1)];
@@ -49,7 +49,7 @@ export function newestByFamily(models: readonly Model[]): Map<string, Model> {
   const newest = new Map<string, { model: Model; name: ModelName }>();
   for (const model of models) {
     const name = parseModelName(model.id);
-    // An id without a version has no older members to be told apart from.
+    // An id without a version has no older members to distinguish.
     if (name.version.length === 0 || name.family === "") continue;
     const held = newest.get(name.family);
     if (!held || compareModelNames(name, held.name) > 0) newest.set(name.family, { model, name });
@@ -63,8 +63,8 @@ export function newestByFamily(models: readonly Model[]): Map<string, Model> {
 }
 
 /**
- * Moves a bare family alias that an older member holds to the newest one of the family; the older gets its version
- * added: `sonnet` becomes `sonnet-4.5`.
+ * Moves a bare family alias from an older member to the newest one; the older one gets its version appended:
+ * `sonnet` becomes `sonnet-4.5`.
  */
 export function withFamilyAliases(models: readonly Model[]): Model[] {
   const newest = newestByFamily(models);

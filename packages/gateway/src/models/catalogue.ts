@@ -6,7 +6,7 @@ import { isLoopbackHost } from "../lib/loopback.ts";
 /** One usable row of a live catalogue. */
 export interface CatalogueRow {
   id: string;
-  /** Display name; undefined when the row has none. */
+  /** Display name; undefined if the row has none. */
   name: string | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface CatalogueDeps {
 const FRESH_MS = 60_000;
 const STALE_MS = 60 * 60_000;
 const TIMEOUT_MS = 5_000;
-/** After a failure that took long, callers are not made to wait again for so long. */
+/** After a slow failure, callers do not wait again for this long. */
 const RETRY_MS = 10_000;
 const SLOW_MS = 1_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_REDIRECTS = 3;
-/** Kinds that are not for conversations; `image-text-to-text` and the like are. */
+/** Kinds that are not for conversations (`image-text-to-text` and the like are). */
 const OTHER_KIND =
   /image|audio|video|embed|rerank|speech|voice|tts|stt|transcri|whisper|moderation|classif|ocr|music|guard|diffusion|segment|detection/;
 const CHAT_KIND = /chat|text-to-text|llm|conversation/;
@@ -42,8 +42,8 @@ export function createCatalogue(deps: CatalogueDeps) {
   let told = "";
 
   const failed = (reason: string) => {
-    // Said once until it changes: callers come by the second.
-    if (told !== reason) log.warn({ reason }, "the model catalogue cannot be used");
+    // Logged once until it changes: callers may come every second.
+    if (told !== reason) log.warn({ reason }, "could not use the model catalogue");
     told = reason;
   };
 
@@ -68,7 +68,7 @@ export function createCatalogue(deps: CatalogueDeps) {
   };
 
   return {
-    /** Rows of the catalogue, at most 60 s old, or up to an hour while it fails; undefined when there is none. Never rejects. */
+    /** Rows of the catalogue, at most 60 s old, or up to an hour while it fails; undefined if there is none. Never rejects. */
     rows(): Promise<CatalogueRow[] | undefined> {
       const age = held ? clock.now() - held.at : Number.POSITIVE_INFINITY;
       if (age < FRESH_MS) return Promise.resolve(held?.rows);
@@ -131,11 +131,10 @@ async function download(
     if (location === null) return readBody(response);
     await response.body?.cancel();
     const next = URL.parse(location, url);
-    if (next?.origin !== first.origin)
-      throw new CatalogueError("the catalogue is redirected to another host");
+    if (next?.origin !== first.origin) throw new CatalogueError("the catalogue redirects to another host");
     url = next;
   }
-  throw new CatalogueError("the catalogue is redirected too often");
+  throw new CatalogueError("the catalogue redirects too often");
 }
 
 async function readBody(response: Response): Promise<unknown> {
@@ -169,7 +168,7 @@ function parseRows(body: unknown): CatalogueRow[] {
     );
     rows.set(row.id, { id: row.id, name: name as string | undefined });
   }
-  if (rows.size === 0) throw new CatalogueError("the catalogue is empty or has another form");
+  if (rows.size === 0) throw new CatalogueError("the catalogue is empty or has an unknown format");
   return [...rows.values()];
 }
 

@@ -17,7 +17,7 @@ export interface AgentModelDeps {
   own(agent: AgentConfig, how: { ask: boolean }): Promise<OwnModels | null | undefined>;
 }
 
-/** Tokens, for a model of which nobody says it. */
+/** Tokens, for a model whose context window is not known. */
 const DEFAULT_CONTEXT_WINDOW = 200_000;
 const WORD = /^[\w.:-]{1,64}$/;
 
@@ -59,7 +59,7 @@ export function createAgentModels({ models, own }: AgentModelDeps) {
     list,
     resolve,
 
-    /** The model of a session's next turn, of what was chosen for it and what answered last. */
+    /** The model of a session's next turn, given its chosen model and the one that answered last. */
     async shown(
       agent: AgentConfig,
       { chosen, latest }: { chosen: string | null; latest: string | null },
@@ -67,7 +67,7 @@ export function createAgentModels({ models, own }: AgentModelDeps) {
       const offered = await own(agent, { ask: false });
       const wanted = chosen ?? agent.model ?? null;
       if (!offered) return wanted ?? latest;
-      // What the agent does not offer it does not use, whatever the configuration says.
+      // The agent does not use models it does not offer, whatever the configuration says.
       if (wanted !== null && find(offered, wanted) === wanted) return wanted;
       return latest ?? offered.current;
     },
@@ -87,7 +87,7 @@ export function createAgentModels({ models, own }: AgentModelDeps) {
 }
 export type AgentModels = ReturnType<typeof createAgentModels>;
 
-/** A short name: the one for people where it is a word, else the id without what stands before its last slash. */
+/** A short name: the display name if it is one word, else the part of the id after its last slash. */
 function aliasOf({ id, name }: { id: string; name: string }): string {
   return WORD.test(name) ? name : (id.split("/").at(-1) ?? id);
 }

@@ -10,16 +10,16 @@ export interface ModelDeps extends CatalogueDeps {
   config: Pick<ConfigStore, "current">;
 }
 
-/** Tokens, for a model that nobody configured. */
+/** Tokens, for a model that is not configured. */
 const DEFAULT_CONTEXT_WINDOW = 200_000;
-/** What a provider could call a model. */
+/** Plausible model ids. */
 const PLAUSIBLE_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@+[\]-]{0,199}$/;
 
-/** The models to choose from: the live catalogue where there is one, else `gateway.models`. */
+/** The available models: the live catalogue if there is one, else `gateway.models`. */
 export function createModels(deps: ModelDeps) {
   const { config } = deps;
   const catalogue = createCatalogue(deps);
-  /** Rows of the latest answer, for questions that cannot wait. */
+  /** Rows of the latest reply, for callers that cannot wait. */
   let latest: readonly CatalogueRow[] = [];
 
   const configured = (): Model[] => withFamilyAliases(config.current.gateway.models);

@@ -1,6 +1,6 @@
 import { createCounter, createGauge, type Family } from "./families.ts";
 
-/** One connection of a channel as its supervisor knows it now. */
+/** Current state of a channel's connection. */
 export interface ChannelReport {
   agentId: string;
   channel: string;
@@ -10,9 +10,9 @@ export interface ChannelReport {
   lastInboundAt: number | null;
   lastOutboundAt: number | null;
   lastError: string | null;
-  /** Messages that wait for their turn, and replies that wait to be sent. */
+  /** Messages waiting for their turn, and replies waiting to be sent. */
   queued: number;
-  /** Replies of which nobody knows whether they arrived, and that were not sent again. */
+  /** Replies that may or may not have arrived and were not sent again. */
   unknown: number;
 }
 
@@ -23,26 +23,26 @@ const labels = ({ agentId, channel, account }: Pick<ChannelReport, "agentId" | "
   account,
 ];
 
-/** What channels count since the start, and their state now. `reports` are of enabled channels alone. */
+/** The channels' counters since the start, and their current state. `reports` covers only enabled channels. */
 export function createChannelMetrics(reports: () => Promise<readonly ChannelReport[]>) {
   const received = createCounter(
     "agent_gateway_channel_messages_received_total",
-    "Messages of channels that were stored.",
+    "Channel messages that were stored.",
     PLACE,
   );
   const denied = createCounter(
     "agent_gateway_channel_messages_denied_total",
-    "Messages of channels that the access rules kept from the agent.",
+    "Channel messages that the access rules denied.",
     PLACE,
   );
   const deliveries = createCounter(
     "agent_gateway_channel_deliveries_total",
-    "Attempts at sending, by what became of them.",
+    "Delivery attempts, by outcome.",
     [...PLACE, "state"],
   );
   const reconnects = createCounter(
     "agent_gateway_channel_reconnects_total",
-    "Connections that ended and were made anew.",
+    "Connections that were lost and reconnected.",
     PLACE,
   );
   const counters: Family[] = [received, denied, deliveries, reconnects];
@@ -51,11 +51,11 @@ export function createChannelMetrics(reports: () => Promise<readonly ChannelRepo
   return {
     /** A message was stored. */
     received: (place: Place) => received.add(1, ...labels(place)),
-    /** The rules kept a stored message from the agent. */
+    /** The access rules denied a stored message. */
     denied: (place: Place) => denied.add(1, ...labels(place)),
-    /** An attempt at sending ended: `sent`, `retry`, `markup`, `failed`, `unknown`. */
+    /** A delivery attempt ended: `sent`, `retry`, `markup`, `failed`, `unknown`. */
     delivered: (place: Place, state: string) => deliveries.add(1, ...labels(place), state),
-    /** A connection ended and is made anew. */
+    /** A connection was lost and is reconnecting. */
     reconnected: (place: Place) => reconnects.add(1, ...labels(place)),
 
     /** Prometheus text. */
@@ -71,24 +71,24 @@ export function createChannelMetrics(reports: () => Promise<readonly ChannelRepo
         ),
         gauge(
           "agent_gateway_channel_queue",
-          "Messages that wait for their turn, and replies that wait to be sent.",
+          "Messages waiting for their turn, and replies waiting to be sent.",
           ({ queued }) => queued,
         ),
         gauge(
           "agent_gateway_channel_unknown_deliveries",
-          "Replies of the last 30 days of which nobody knows whether they arrived.",
+          "Replies of the last 30 days that may or may not have arrived.",
           ({ unknown }) => unknown,
         ),
         gauge(
           "agent_gateway_channel_last_inbound_timestamp_seconds",
-          "When the provider was last heard of, 0 for never.",
+          "When the provider was last heard from; 0 for never.",
           ({ lastInboundAt }) => (lastInboundAt ?? 0) / 1000,
         ),
       ];
       return [...counters, ...gauges].map((family) => family.render()).join("");
     },
 
-    /** `channels` of each agent in `/status`, by name; several accounts of a channel are one there. */
+    /** `channels` of each agent in `/status`, by name; a channel's accounts are combined there. */
     async byAgent(): Promise<Map<string, Record<string, ChannelStatus>>> {
       const agents = new Map<string, Record<string, ChannelStatus>>();
       for (const report of await reports()) {
@@ -124,7 +124,7 @@ const statusOf = ({
 
 const latest = (a: number | null, b: number | null) => (a === null || (b !== null && b > a) ? b : a);
 
-/** A channel with several accounts is connected when one of them is. */
+/** A channel with several accounts is connected if one of them is. */
 function joined(known: ChannelStatus, report: ChannelReport): ChannelStatus {
   return {
     enabled: true,

@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
 const LOOK_MS = 5_000;
-/** A look that is still under way at so many later ones has not completed for 10 s. */
+/** A check that is still running after this many further intervals has not completed for 10 s. */
 const STUCK_LOOKS = 2;
 
 export interface DiskDeps {
@@ -14,7 +14,7 @@ export interface DiskDeps {
   minFree: () => number;
   clock: Clock;
   log: Logger;
-  /** Free bytes for this user at a path; goes to the disk, by way of the pool of threads that all file access needs. */
+  /** Free bytes for this user at a path; accesses the disk through the same thread pool as all file access. */
   look?: (path: string) => Promise<number>;
 }
 
@@ -24,11 +24,11 @@ const freeAt = async (path: string): Promise<number> => {
 };
 
 /**
- * Watches the disk by a small look every five seconds, which costs nothing while it answers: how much is free, and
- * whether file access completes at all. Neither question waits for the disk when it is asked.
+ * Watches the disk with a small check every five seconds: how much is free, and whether file access completes at
+ * all. Queries never wait for the disk.
  */
 export function createDisk({ home, minFree, clock, log, look = freeAt }: DiskDeps) {
-  /** Bytes; undefined while no look has succeeded. What was stored since the last look is taken off. */
+  /** Bytes; undefined until a check has succeeded. Bytes stored since the last check are subtracted. */
   let free: number | undefined;
   let missed = 0;
   let looking = false;
@@ -39,7 +39,7 @@ export function createDisk({ home, minFree, clock, log, look = freeAt }: DiskDep
     if (isLow() === toldLow) return;
     toldLow = !toldLow;
     if (toldLow)
-      log.warn({ free, minFreeBytes: minFree() }, "the disk is nearly full; nothing new is accepted");
+      log.warn({ free, minFreeBytes: minFree() }, "the disk is nearly full; accepting nothing new");
     else log.info({ free }, "the disk has space again");
   };
   const lookOnce = () => {
@@ -73,10 +73,10 @@ export function createDisk({ home, minFree, clock, log, look = freeAt }: DiskDep
       if (looking && missed >= STUCK_LOOKS) return "stuck";
       return isLow() ? "low" : "ok";
     },
-    /** Free bytes by the last look. */
+    /** Free bytes according to the last check. */
     free: () => free,
     /**
-     * To be called before something new is stored, with its bytes where they are many.
+     * Call before storing something new, with its size if it is large.
      * @throws GatewayError `UNAVAILABLE` below the floor
      */
     take(bytes = 0): void {
@@ -85,7 +85,7 @@ export function createDisk({ home, minFree, clock, log, look = freeAt }: DiskDep
       tellLow();
       throw new GatewayError(
         "UNAVAILABLE",
-        "The gateway's disk is nearly full; nothing new is stored until there is space.",
+        "The gateway's disk is nearly full; nothing new can be stored until space is freed.",
         {
           headers: { "retry-after": "60" },
         },

@@ -1,7 +1,7 @@
 /** Values of a metric's labels, in the order of its names. */
 export type Labels = readonly string[];
 
-/** One metric that renders itself as Prometheus text (exposition format 0.0.4). */
+/** One metric, rendered as Prometheus text (exposition format 0.0.4). */
 export interface Family {
   render(): string;
 }
@@ -21,7 +21,7 @@ export interface Counter extends Family {
   value(...labels: string[]): number;
 }
 
-/** Counts up; one number for each combination of labels. */
+/** A counter, with one number per combination of labels. */
 export function createCounter(name: string, help: string, labelNames: Labels = []): Counter {
   const values = new Map<string, { labels: Labels; value: number }>();
   return {
@@ -38,7 +38,7 @@ export function createCounter(name: string, help: string, labelNames: Labels = [
   };
 }
 
-/** A value that is read when somebody asks; `counter` when it only grows. */
+/** A value that is read on demand; `counter` if it only grows. */
 export function createGauge(
   name: string,
   help: string,
@@ -57,7 +57,7 @@ export interface Histogram extends Family {
   observe(value: number, ...labels: string[]): void;
 }
 
-/** How often values fell at or below each bound. */
+/** Counts of values at or below each bound. */
 export function createHistogram(
   name: string,
   help: string,

@@ -29,13 +29,13 @@ export interface MonitoringDeps {
   places(): Iterable<LivePlace>;
   /** Units handed to the database's writer since the start. */
   dbUnits(): number;
-  /** Free bytes of the disk with the home directory, where it is known. */
+  /** Free bytes on the home directory's disk, if known. */
   diskFree(): number | undefined;
   /** Open connections of the HTTP server. */
   connections(): number;
   /** Every connection of an enabled channel. */
   channels(): readonly ChannelReport[] | Promise<readonly ChannelReport[]>;
-  /** How an agent's runtime fares. */
+  /** State of an agent's runtime. */
   runtime(agentId: string): Promise<RuntimeStatus>;
 }
 
@@ -43,30 +43,28 @@ export interface MonitoringDeps {
 const TURN_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const REQUEST_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 
-/** What the gateway counts since its start, and what it says of itself. */
+/** The gateway's counters since its start, and its self-reported state. */
 export function createMonitoring(deps: MonitoringDeps) {
   const { config, clock, version, places, dbUnits } = deps;
   const startedAt = clock.now();
   let readers = 0;
-  const received = createCounter("agent_gateway_messages_received_total", "Messages that came in.", [
-    "agent",
-  ]);
-  const sent = createCounter("agent_gateway_messages_sent_total", "Replies that were stored.", ["agent"]);
+  const received = createCounter("agent_gateway_messages_received_total", "Messages received.", ["agent"]);
+  const sent = createCounter("agent_gateway_messages_sent_total", "Replies stored.", ["agent"]);
   const turns = createCounter("agent_gateway_turns_total", "Turns that ended.", ["agent", "status"]);
   const turnSeconds = createHistogram(
     "agent_gateway_turn_duration_seconds",
-    "How long turns took.",
+    "Duration of turns.",
     ["agent"],
     TURN_BOUNDS,
   );
-  const requests = createCounter("agent_gateway_http_requests_total", "Requests that were answered.", [
+  const requests = createCounter("agent_gateway_http_requests_total", "Requests answered.", [
     "method",
     "route",
     "status",
   ]);
   const requestSeconds = createHistogram(
     "agent_gateway_http_request_duration_seconds",
-    "How long requests took, streams to their end.",
+    "Duration of requests, including whole streams.",
     ["method", "route"],
     REQUEST_BOUNDS,
   );
@@ -98,11 +96,11 @@ export function createMonitoring(deps: MonitoringDeps) {
     [],
     () => [[[], deps.connections()]],
   );
-  const disk = createGauge("agent_gateway_disk_free_bytes", "Free space of the gateway's disk.", [], () => {
+  const disk = createGauge("agent_gateway_disk_free_bytes", "Free space on the gateway's disk.", [], () => {
     const free = deps.diskFree();
     return free === undefined ? [] : [[[], free]];
   });
-  const info = createGauge("agent_gateway_info", "Version of the gateway.", ["version"], () => [
+  const info = createGauge("agent_gateway_info", "The gateway's version.", ["version"], () => [
     [[version], 1],
   ]);
   const channels = createChannelMetrics(async () => deps.channels());
@@ -121,7 +119,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     writes,
   ];
 
-  /** Made at the first scrape: the library and its observers cost a process that nobody scrapes nothing. */
+  /** Created at the first scrape, so that the library costs nothing if no one scrapes. */
   let defaults: Promise<{ metrics(): Promise<string> }> | undefined;
   const processMetrics = async () => {
     defaults ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
@@ -133,7 +131,7 @@ export function createMonitoring(deps: MonitoringDeps) {
   };
 
   return {
-    /** What sessions tell: messages and ends of turns. */
+    /** Events from sessions: messages and ends of turns. */
     turns: {
       received: (agentId: string) => received.add(1, agentId),
       sent: (agentId: string) => sent.add(1, agentId),
@@ -142,13 +140,13 @@ export function createMonitoring(deps: MonitoringDeps) {
         turnSeconds.observe(ms / 1000, agentId);
       },
     },
-    /** What channels tell: messages, attempts at sending, connections. */
+    /** Events from channels: messages, delivery attempts, connections. */
     channels,
     /** An event stream was opened (1) or has ended (-1). */
     onReader(delta: 1 | -1) {
       readers += delta;
     },
-    /** A request was answered. `route` is the declared path, never the one of the request line. */
+    /** A request was answered. `route` is the declared path, not the requested one. */
     onRequest(method: string, route: string, status: number, ms: number) {
       requests.add(1, method, route, String(status));
       requestSeconds.observe(ms / 1000, method, route);
@@ -171,7 +169,7 @@ export function createMonitoring(deps: MonitoringDeps) {
         uptime: clock.now() - startedAt,
         agents: config.current.agents.map(({ id }, index) => ({
           id,
-          // An agent that can start takes messages; its processes start when they are needed.
+          // An agent that can start accepts messages; its processes start on demand.
           isRunning: runtimes[index]!.problem === null,
           runtime: runtimes[index]!.type,
           problem: runtimes[index]!.problem,

@@ -17,7 +17,7 @@ import { END, encodeHeader, padding, type TarHeader } from "./tar.ts";
 import { type Found, walk } from "./walk.ts";
 
 const CHUNK = 256 * 1024;
-/** Text and SQLite pages shrink well at any level; more costs time. */
+/** Text and SQLite pages compress well at any level; higher ones only take longer. */
 const GZIP_LEVEL = 3;
 
 export interface CreateOptions {
@@ -32,11 +32,11 @@ export interface Created {
   files: number;
   /** Paths in the home directory that could not be read. */
   unreadable: string[];
-  /** The configuration, where it lies outside of the home directory and so is not in the archive. */
+  /** The configuration, if it is outside the home directory and so not in the archive. */
   outside: string[];
 }
 
-/** What a running gateway makes anew, or what is the snapshot's: its database's own files, sockets and caches. */
+/** Left out: what a gateway recreates (sockets, caches), and the database's own files, which the snapshot replaces. */
 function exclusions(withLogs: boolean, own: readonly string[]): (path: string) => boolean {
   const top = new Set([
     "run",
@@ -48,7 +48,7 @@ function exclusions(withLogs: boolean, own: readonly string[]): (path: string) =
   return (path) => top.has(path) || /(?:^|\/)\.[^/]*\.tmp$/.test(path);
 }
 
-/** The content of a file, exactly as long as its header says, whatever happens to it meanwhile. */
+/** A file's content, exactly as long as its header says, even if the file changes meanwhile. */
 async function* contentOf(handle: FileHandle, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < size; ) {
     const { buffer, bytesRead } = await handle.read(
@@ -65,7 +65,7 @@ async function* contentOf(handle: FileHandle, size: number): AsyncGenerator<Buff
 
 /**
  * Writes an archive of the home directory: the database as of one moment, then the files that it may refer to.
- * The archive (mode 0600: it holds secrets) appears when it is whole.
+ * The archive (mode 0600: it contains secrets) appears once it is complete.
  * @throws CliError
  */
 export async function createBackup(options: CreateOptions): Promise<Created> {

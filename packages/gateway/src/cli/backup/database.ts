@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";
 import { CliError } from "../errors.ts";
 
-/** One step copies everything: a copy in several starts anew whenever the gateway writes in between. */
+/** One step copies everything: a copy in several steps starts over whenever the gateway writes in between. */
 const ALL_PAGES = 2 ** 31 - 1;
 
 const exists = (file: string) =>
@@ -13,7 +13,7 @@ const exists = (file: string) =>
 
 /**
  * Copies a database as it is at one moment, while others read and write it.
- * @returns false when there is none
+ * @returns false if there is none
  */
 export async function snapshotDatabase(file: string, target: string): Promise<boolean> {
   if (!(await exists(file))) return false;
@@ -31,7 +31,7 @@ export async function snapshotDatabase(file: string, target: string): Promise<bo
 }
 
 /**
- * Checks every page and index of a database that nobody else uses.
+ * Checks every page and index of a database that nothing else is using.
  * @throws CliError
  */
 export function checkDatabase(file: string): void {

@@ -16,8 +16,7 @@ async function create(file: string, parsed: Parsed): Promise<number> {
   const made = await createBackup({ file, paths: createPaths(process.env), withLogs, progress });
   if (isOn(parsed, "json")) await printJson(made);
   else await print(`${made.file}: ${made.files} files, ${bytes(made.bytes)}\n`);
-  for (const path of made.outside)
-    note(`${path} lies outside of the home directory and is not in the archive.`);
+  for (const path of made.outside) note(`${path} is outside the home directory and is not in the archive.`);
   for (const path of made.unreadable)
     process.stderr.write(`${path} could not be read and is not in the archive.\n`);
   return made.unreadable.length > 0 ? 1 : 0;
@@ -29,7 +28,7 @@ async function verify(file: string, parsed: Parsed): Promise<number> {
   if (isOn(parsed, "json")) await printJson({ ok: true, ...found });
   else
     await print(
-      `The archive is whole: ${found.files} files, made ${found.created} by version ${found.version}.\n`,
+      `The archive is intact: ${found.files} files, created ${found.created} by version ${found.version}.\n`,
     );
   return 0;
 }
@@ -41,7 +40,7 @@ async function restore(file: string, parsed: Parsed): Promise<number> {
   if (isOn(parsed, "json")) await printJson(done);
   else await print(render(done));
   for (const path of done.skippedLinks)
-    note(`${path} was left out: the link leads out of the home directory.`);
+    note(`${path} was left out: the link points outside the home directory.`);
   return 0;
 }
 

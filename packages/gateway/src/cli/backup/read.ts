@@ -11,7 +11,7 @@ import { readTar, type TarEntry, TarError } from "./tar.ts";
 
 const damaged = (why: string) => new CliError(`The archive is damaged: ${why}.`);
 
-/** What an archive ends with: its seal, if it is one. */
+/** The end of the file: the seal, if it is an archive. */
 async function readSeal(file: string): Promise<{ seal: Buffer; size: number }> {
   const handle = await open(file);
   try {
@@ -19,7 +19,7 @@ async function readSeal(file: string): Promise<{ seal: Buffer; size: number }> {
     const first = Buffer.alloc(2);
     await handle.read(first, 0, 2, 0);
     if (size <= SEAL_BYTES || first.readUInt16BE(0) !== 0x1f8b)
-      throw new CliError(`${file} is no archive of a backup.`);
+      throw new CliError(`${file} is not a backup archive.`);
     const seal = Buffer.alloc(SEAL_BYTES);
     await handle.read(seal, 0, SEAL_BYTES, size - SEAL_BYTES);
     return { seal, size: size - SEAL_BYTES };
@@ -30,12 +30,12 @@ async function readSeal(file: string): Promise<{ seal: Buffer; size: number }> {
 
 /**
  * The path in the home directory that an entry stands for.
- * @throws CliError for one that would lie elsewhere
+ * @throws CliError for an entry that would end up elsewhere
  */
 function pathOf({ name }: TarEntry): string {
   const path = name.startsWith(HOME_PREFIX) ? name.slice(HOME_PREFIX.length).replace(/\/$/, "") : "";
   const unsafe = path.split("/").some((part) => part === "" || part === "." || part === "..");
-  if (unsafe || path.includes("\0")) throw damaged("it names a file outside of the home directory");
+  if (unsafe || path.includes("\0")) throw damaged("it names a file outside the home directory");
   return path;
 }
 
@@ -47,7 +47,7 @@ const compressionError = (error: unknown) =>
 
 /**
  * Reads an archive to its end and compares every file with the manifest.
- * @throws CliError when anything is missing, changed or added
+ * @throws CliError if anything is missing, changed or added
  */
 export async function readBackup(file: string, visit: Visitor, progress: Progress): Promise<Manifest> {
   const { seal, size } = await readSeal(file);
@@ -74,7 +74,7 @@ export async function readBackup(file: string, visit: Visitor, progress: Progres
   const sealer = createSealer({ append: false });
   const unzipped = createGunzip();
   const passing = pipeline(source, sealer.stream, unzipped);
-  // Whoever reads `unzipped` gets the error too.
+  // The reader of `unzipped` gets the error too.
   passing.catch(() => {});
   try {
     for await (const entry of readTar(unzipped as AsyncIterable<Buffer>)) {
@@ -84,7 +84,7 @@ export async function readBackup(file: string, visit: Visitor, progress: Progres
         continue;
       }
       const path = pathOf(entry);
-      if (seen.has(path)) throw damaged("it holds a file twice");
+      if (seen.has(path)) throw damaged("it contains a file twice");
       seen.add(path);
       const { entry: checked, digest } = hashed(entry);
       await visit(path, checked);
@@ -93,12 +93,12 @@ export async function readBackup(file: string, visit: Visitor, progress: Progres
     }
   } catch (error) {
     if (error instanceof TarError) throw damaged(error.message);
-    throw compressionError(error) ? damaged("its bytes are not those that were written") : error;
+    throw compressionError(error) ? damaged("its bytes are not the ones that were written") : error;
   } finally {
     progress.done();
     source.destroy();
   }
-  if (!sealer.seal().equals(seal)) throw damaged("its bytes are not those that were written");
+  if (!sealer.seal().equals(seal)) throw damaged("its bytes are not the ones that were written");
   if (!listed) throw damaged("its list of files is missing");
   compare(new Map(Object.entries(listed.files)), files);
   compare(new Map(Object.entries(listed.links)), links);
@@ -119,7 +119,7 @@ async function readManifest(entry: TarEntry): Promise<Manifest> {
 function compare(listed: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): void {
   for (const [path, value] of listed) {
     if (!found.has(path)) throw damaged(`${path} is missing`);
-    if (found.get(path) !== value) throw damaged(`${path} is not what it was`);
+    if (found.get(path) !== value) throw damaged(`${path} was changed`);
   }
   for (const path of found.keys()) if (!listed.has(path)) throw damaged(`${path} was added`);
 }

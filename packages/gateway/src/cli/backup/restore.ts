@@ -14,27 +14,27 @@ import { withScratch } from "./scratch.ts";
 
 export interface RestoreOptions {
   file: string;
-  /** The directory to make. */
+  /** The directory to create. */
   home: string;
-  /** Whether a home directory that is in use by nobody may be moved aside. */
+  /** Whether an existing home directory that is not in use may be moved aside. */
   force: boolean;
   progress: Progress;
 }
 export interface Restored {
   home: string;
   files: number;
-  /** Where the former home directory is now; null when there was none. */
+  /** Where the previous home directory is now; null if there was none. */
   movedTo: string | null;
-  /** Links that lead out of the home directory; they are left out. */
+  /** Links that point outside the home directory, which are left out. */
   skippedLinks: string[];
 }
 
-/** Linux follows no more links than this on one path. */
+/** Linux follows at most this many links on one path. */
 const MAX_HOPS = 40;
-/** What an otherwise empty home may hold: compiled code of this very program, and what ext4 keeps in a volume's root. */
+/** Names that an empty home may contain: this program's compiled code, and what ext4 keeps in a volume's root. */
 const NOTHING = new Set(["cache", "lost+found"]);
 
-/** Names in the home directory that mean something; null when it does not exist. */
+/** Relevant names in the home directory; null if it does not exist. */
 const namesIn = async (home: string): Promise<string[] | null> => {
   try {
     return (await readdir(home)).filter((name) => !NOTHING.has(name));
@@ -44,7 +44,7 @@ const namesIn = async (home: string): Promise<string[] | null> => {
   }
 };
 
-/** Writes what an archive holds into an empty folder. Links come last, so that nothing is written through one. */
+/** Writes an archive's contents into an empty folder. Links come last, so that nothing is written through one. */
 async function extract(
   file: string,
   stage: string,
@@ -60,7 +60,7 @@ async function extract(
       Readable.from(content),
       createWriteStream(target, { flags: "wx", mode: 0o600, flush: true }),
     );
-    // The umask may have taken bits away.
+    // The umask may have removed bits.
     await chmod(target, mode);
     await utimes(target, mtime, mtime);
   };
@@ -75,7 +75,7 @@ async function extract(
       made.push(path);
     }
   }
-  // Links behind links can lead further than their own text says.
+  // Chained links can point further than their own text says.
   const root = await realpath(stage);
   for (const path of made) {
     const real = await endOf(join(stage, path));
@@ -91,7 +91,7 @@ async function extract(
   return { files: Object.keys(files).length, skippedLinks };
 }
 
-/** Where a link leads in the end, also when nothing is there; null for links that lead in a circle. */
+/** A link's final target, even if nothing is there; null for circular links. */
 async function endOf(link: string): Promise<string | null> {
   const left = link.split("/");
   let at = "/";
@@ -109,7 +109,7 @@ async function endOf(link: string): Promise<string | null> {
   return at;
 }
 
-/** Puts the restored directory in its place; returns where the former one went. */
+/** Moves the restored directory into place; returns where the previous one went. */
 async function moveInto(
   stage: string,
   home: string,
@@ -131,24 +131,24 @@ async function moveInto(
 }
 
 /**
- * Makes the home directory from an archive. Everything is read, checked and written beside it first, so that it is
- * there wholly or not at all.
+ * Restores the home directory from an archive. Everything is read, checked and written beside it first, so that the
+ * restore either succeeds completely or changes nothing.
  * @throws CliError
  */
 export async function restoreBackup({ file, home, force, progress }: RestoreOptions): Promise<Restored> {
   const present = await namesIn(home);
   if (await isDatabaseInUse(join(home, DATABASE))) {
-    throw new CliError(`A gateway is running on ${home}; stop it first.`);
+    throw new CliError(`A gateway is running with ${home}; stop it first.`);
   }
   if (present && present.length > 0 && !force) {
     throw new CliError(
-      `${home} is not empty; --force moves it aside, and GATEWAY_HOME names another directory.`,
+      `${home} is not empty; use --force to move it aside, or set GATEWAY_HOME to another directory.`,
     );
   }
   const empty = present?.length === 0;
   const place = empty ? home : dirname(home);
   if (relative(place, resolve(file)) === basename(file) && empty) {
-    throw new CliError("The archive lies in the directory that is to be made; move it elsewhere.");
+    throw new CliError("The archive is inside the directory to be restored; move it elsewhere.");
   }
   await mkdir(place, { recursive: true, mode: 0o700 });
   return withScratch(join(place, ".restore-"), async (stage) => {

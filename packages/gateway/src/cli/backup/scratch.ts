@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 
 /**
- * Runs `work` with a new folder (mode 0700), which is gone afterwards, also after Ctrl-C.
- * @param prefix path of the folder, to which a random ending is added
+ * Runs `work` with a new folder (mode 0700), which is removed afterwards, even after Ctrl-C.
+ * @param prefix path of the folder; a random suffix is added
  */
 export async function withScratch<T>(prefix: string, work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(prefix);

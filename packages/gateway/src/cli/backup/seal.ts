@@ -9,8 +9,8 @@ const HEAD = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255, 36, 0, 0x41, 0x4
 const TAIL = Buffer.from([3, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
 /**
- * What ends an archive: the SHA-256 of every byte before it, which the format's own checksum of the content does not
- * cover. It is a gzip member without content, so that any program that knows the format reads the archive.
+ * The end of an archive: the SHA-256 of every byte before it, since the format's own checksum covers only the content.
+ * It is an empty gzip member, so any program that knows the format can read the archive.
  */
 export const sealOf = (digest: Buffer): Buffer => Buffer.concat([HEAD, digest, TAIL]);
 

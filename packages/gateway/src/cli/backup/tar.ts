@@ -4,7 +4,7 @@
  */
 const BLOCK = 512;
 const OCTAL_MAX = 8 ** 11 - 1;
-/** A header for one long name needs no more. */
+/** Enough for a header with one long name. */
 const MAX_PAX_BYTES = 1024 * 1024;
 
 export interface TarHeader {
@@ -12,11 +12,11 @@ export interface TarHeader {
   type: "file" | "directory" | "link";
   /** Permission bits. */
   mode: number;
-  /** Bytes that follow; 0 for what is no file. */
+  /** Bytes that follow; 0 for anything but a file. */
   size: number;
   /** Unix seconds. */
   mtime: number;
-  /** Where a symbolic link leads; empty for the rest. */
+  /** Target of a symbolic link; empty otherwise. */
   target: string;
 }
 
@@ -57,7 +57,7 @@ function record(key: string, value: string): Buffer {
 
 /** Zeros that fill the last block of a file. */
 export const padding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
-/** What ends an archive. */
+/** End-of-archive marker. */
 export const END = Buffer.alloc(2 * BLOCK);
 
 /** The header of one entry; names and sizes that do not fit come in a pax header before it. */
@@ -93,7 +93,7 @@ const text = (bytes: Buffer, at: number, length: number) => {
 
 function number(bytes: Buffer, at: number, length: number): number {
   const digits = text(bytes, at, length).trim();
-  if (!/^[0-7]+$/.test(digits)) throw new TarError("a header has a number that is none");
+  if (!/^[0-7]+$/.test(digits)) throw new TarError("a header has an invalid number");
   return Number.parseInt(digits, 8);
 }
 
@@ -113,7 +113,7 @@ function parsePax(bytes: Buffer): Map<string, string> {
   return fields;
 }
 
-/** Hands out bytes of a stream in the portions that are asked for. */
+/** Reads a stream in portions of the requested size. */
 function createReader(source: AsyncIterable<Buffer>) {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
@@ -137,7 +137,7 @@ function createReader(source: AsyncIterable<Buffer>) {
       for await (const piece of this.take(size)) pieces.push(piece);
       return Buffer.concat(pieces);
     },
-    /** Reads on to the end of the stream; true when nothing but zeros came. */
+    /** Reads to the end of the stream; true if it was all zeros. */
     async drain(): Promise<boolean> {
       let zeros = rest.every((byte) => byte === 0);
       for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
@@ -149,13 +149,13 @@ function createReader(source: AsyncIterable<Buffer>) {
 }
 
 export interface TarEntry extends TarHeader {
-  /** The bytes of a file; read to the end before the next entry is asked for. */
+  /** The bytes of a file; must be read to the end before the next entry is requested. */
   content: AsyncIterable<Buffer>;
 }
 
 /**
  * Reads an archive that {@link encodeHeader} wrote.
- * @throws TarError for anything that it does not write
+ * @throws TarError for anything that it would not write
  */
 export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<TarEntry> {
   const reader = createReader(source);
@@ -166,7 +166,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     if (number(head, 148, 8) !== checksum(head)) throw new TarError("a header is damaged");
     const flag = String.fromCharCode(head[156]!);
     const size = pax.has("size") ? Number(pax.get("size")) : number(head, 124, 12);
-    if (!Number.isSafeInteger(size) || size < 0) throw new TarError("a size is none");
+    if (!Number.isSafeInteger(size) || size < 0) throw new TarError("a size is invalid");
     if (flag === "x") {
       if (size > MAX_PAX_BYTES) throw new TarError("an extended header is too long");
       pax = parsePax(await reader.all(size));
@@ -175,7 +175,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
     }
     const type = (Object.keys(TYPES) as TarHeader["type"][]).find((key) => TYPES[key] === flag);
     if (!type || (type !== "file" && size > 0))
-      throw new TarError("it holds something other than files, folders and links");
+      throw new TarError("it contains something other than files, folders and links");
     const content = reader.take(size);
     yield {
       name: pax.get("path") ?? text(head, 0, 100),

@@ -16,7 +16,7 @@ export interface Verified {
   files: number;
 }
 
-/** A place for the database: beside the archive, where there is room for its like, else where programs keep theirs. */
+/** Where to put the database: beside the archive if possible, where there should be room, else in the temp folder. */
 async function scratchPrefix(file: string): Promise<string> {
   const folder = dirname(resolve(file));
   const writable = await access(folder, constants.W_OK).then(
@@ -28,7 +28,7 @@ async function scratchPrefix(file: string): Promise<string> {
 
 /**
  * Reads the whole archive and checks every file's hash and the database.
- * @throws CliError when it is not what was written
+ * @throws CliError if it is not what was written
  */
 export async function verifyBackup(file: string, progress: Progress): Promise<Verified> {
   return withScratch(await scratchPrefix(file), async (scratch) => {

@@ -6,21 +6,21 @@ import type { TarHeader } from "./tar.ts";
 /** One thing below the home directory, with its content when it is a file. */
 export interface Found {
   header: TarHeader;
-  /** Opened; whoever gets it closes it. */
+  /** Opened; the receiver closes it. */
   handle?: FileHandle;
 }
 
 export interface WalkOptions {
   root: string;
-  /** True for a path (relative to the root) that is left out, with what is below it. */
+  /** True for a path (relative to the root) to leave out, with everything below it. */
   excludes: (path: string) => boolean;
-  /** Called for what could not be read. */
+  /** Called for each path that could not be read. */
   onUnreadable: (path: string) => void;
 }
 
-/** What goes away while the gateway runs is no failure. */
+/** Files that disappear while the gateway runs are not failures. */
 const isGone = (error: unknown) => ["ENOENT", "ESTALE"].includes((error as NodeJS.ErrnoException).code ?? "");
-// A link or pipe that takes a file's place between look and opening is neither followed nor waited for.
+// A link or pipe that replaces a file after the check is neither followed nor waited for.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 async function look(root: string, path: string): Promise<Found | null> {
@@ -35,7 +35,7 @@ async function look(root: string, path: string): Promise<Found | null> {
   return { header: { ...base, type: "file", size }, handle };
 }
 
-/** Everything below a folder, folders before what is in them, in the order of names. Follows no links. */
+/** Everything below a folder, parents first, sorted by name. Follows no links. */
 export async function* walk({ root, excludes, onUnreadable }: WalkOptions): AsyncGenerator<Found> {
   async function* below(folder: string): AsyncGenerator<Found> {
     let entries: Dirent[];

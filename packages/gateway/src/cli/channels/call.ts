@@ -5,7 +5,7 @@ import type { Parsed } from "../flags.ts";
 
 export type Channel = (typeof CHANNEL_NAMES)[number];
 
-/** What a command of this noun works with. */
+/** Context for this noun's commands. */
 export interface ChannelsCall {
   connection: Connection;
   parsed: Parsed;
@@ -22,6 +22,6 @@ export function needed(word: string | undefined, what: string): string {
 /** @throws UsageError for a word that names no channel */
 export function channelNamed(word: string): Channel {
   const found = CHANNEL_NAMES.find((name) => name === word);
-  if (!found) throw new UsageError(`channel is one of ${CHANNEL_NAMES.join(", ")}.`);
+  if (!found) throw new UsageError(`channel must be one of ${CHANNEL_NAMES.join(", ")}.`);
   return found;
 }

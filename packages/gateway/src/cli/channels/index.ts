@@ -35,7 +35,7 @@ const VERBS: Readonly<Record<string, { run: Run; most: number; flags: Flags }>> 
   },
 };
 
-/** `channels list|pending|policy|trace` and `devicechat link`: what several routes together answer. */
+/** `channels list|pending|policy|trace` and `devicechat link`: commands that combine several routes. */
 export async function channelsCommand(tokens: readonly string[]): Promise<number> {
   const { words, rest } = takeWords(tokens, 1);
   const verb = VERBS[words[0] ?? ""]!;
@@ -46,7 +46,7 @@ export async function channelsCommand(tokens: readonly string[]): Promise<number
   return verb.run({ connection, parsed, words: positionals, json: isOn(parsed, "json") });
 }
 
-/** `trace`: of any agent in reach. */
+/** `trace`: searches all agents that the key can reach. */
 export async function traceCommand(tokens: readonly string[]): Promise<number> {
   const flags = new Map([
     ...GLOBAL_FLAGS,

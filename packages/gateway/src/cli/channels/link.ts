@@ -19,7 +19,7 @@ export async function linkCommand({ connection, parsed, words, json }: ChannelsC
     return 0;
   }
   const query = { account_id: begun.account_id };
-  // The clock's own pauses do not keep a program alive, and nothing else does here.
+  // The clock's timers do not keep a program alive, and nothing else here does.
   for (let shown: string | undefined; ; await pause(ASK_EVERY_MS)) {
     const { status, qr, phoneNumber } = await askFor(connection, "deviceStatus", { params, query });
     if (status === "linked") {
@@ -30,8 +30,8 @@ export async function linkCommand({ connection, parsed, words, json }: ChannelsC
     if (qr === undefined || qr === shown) continue;
     shown = qr;
     const drawing = drawQr(qr);
-    if (drawing === undefined) throw new CliError("This code cannot be drawn here; the dashboard shows it.");
+    if (drawing === undefined) throw new CliError("Cannot draw this code here; the dashboard shows it.");
     await print(drawing);
-    note("Scan it with the phone: Settings, Linked devices, Link a device. Ctrl-C stops waiting.");
+    note("Scan it with the phone: Settings, Linked devices, Link a device. Press Ctrl-C to stop waiting.");
   }
 }

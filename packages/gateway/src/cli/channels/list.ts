@@ -24,7 +24,7 @@ const shown = ({
   "last error": lastError,
 });
 
-/** `channels list [agent]`: of one agent all channels, of all agents those that are on. */
+/** `channels list [agent]`: all channels of one agent, or the enabled channels of all agents. */
 export async function listCommand({ connection, words: [agentId], json }: ChannelsCall): Promise<number> {
   const ids =
     agentId === undefined ? (await askFor(connection, "listAgents")).agents.map(({ id }) => id) : [agentId];
@@ -36,6 +36,6 @@ export async function listCommand({ connection, words: [agentId], json }: Channe
   }
   if (json) await printJson({ channels: rows });
   else if (rows.length > 0) await print(table(rows.map(shown)));
-  else await print("No channel is on. docs/channels tells how to connect one.\n");
+  else await print("No channel is on. See docs/channels for how to connect one.\n");
   return 0;
 }

@@ -6,7 +6,7 @@ import { print, printJson, table } from "../output.ts";
 import { ago, askFor } from "./ask.ts";
 import { type ChannelsCall, channelNamed, needed } from "./call.ts";
 
-/** Accounts of `devicechat` to ask: the named one, else all. */
+/** `devicechat` accounts to query: the named one, else all. */
 async function accountsOf(connection: Connection, agentId: string, named: string | undefined) {
   if (named !== undefined) return [named];
   const { agent } = await askFor(connection, "getAgent", { params: { agentId } });
@@ -14,7 +14,7 @@ async function accountsOf(connection: Connection, agentId: string, named: string
   return ids.length > 0 ? ids : [undefined];
 }
 
-/** `channels pending <agent> [channel]`: all that wait, oldest first. */
+/** `channels pending <agent> [channel]`: all pending requests, oldest first. */
 export async function pendingCommand({ connection, parsed, words, json }: ChannelsCall): Promise<number> {
   const agentId = needed(words[0], "agent");
   const channels = words[1] === undefined ? CHANNEL_NAMES : [channelNamed(words[1])];
@@ -35,7 +35,7 @@ export async function pendingCommand({ connection, parsed, words, json }: Channe
   }
   waiting.sort((a, b) => a.since - b.since);
   if (json) await printJson({ pending: waiting });
-  else if (waiting.length === 0) await print("Nobody waits.\n");
+  else if (waiting.length === 0) await print("No one is waiting.\n");
   else await print(table(waiting.map(({ senderId: _, since, ...row }) => ({ ...row, since: ago(since) }))));
   return 0;
 }

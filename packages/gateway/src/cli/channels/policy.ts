@@ -9,7 +9,7 @@ import { type Channel, type ChannelsCall, channelNamed, needed } from "./call.ts
 const KEYS = ["dm_policy", "group_policy", "pairing", "require_mention"] as const;
 const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** What is to be changed, by the names of the flags. */
+/** Changes to make, by flag name. */
 function changesOf(parsed: Parsed): [string, unknown][] {
   return KEYS.flatMap((key) => {
     const text = last(parsed, key);
@@ -18,13 +18,13 @@ function changesOf(parsed: Parsed): [string, unknown][] {
   });
 }
 
-/** The policy as the agent's record tells it. */
+/** The policy from the agent's record. */
 async function present({ connection }: ChannelsCall, agentId: string, channel: Channel, account?: string) {
   const { agent } = await askFor(connection, "getAgent", { params: { agentId } });
   if (channel !== "devicechat") return agent.channels[channel] ?? null;
   const accounts = agent.devicechat_accounts as { id: string }[];
   const found = account === undefined ? accounts[0] : accounts.find(({ id }) => id === account);
-  if (!found) throw new CliError("The agent has no such account of devicechat.");
+  if (!found) throw new CliError("The agent has no such devicechat account.");
   return found;
 }
 
@@ -35,7 +35,7 @@ export async function policyCommand(call: ChannelsCall): Promise<number> {
   const channel = channelNamed(needed(words[1], "channel"));
   const account = last(parsed, "account");
   if (account !== undefined && channel !== "devicechat") {
-    throw new UsageError("--account goes with devicechat alone.");
+    throw new UsageError("--account is for devicechat only.");
   }
   const changes = changesOf(parsed);
   const params = { agentId };
@@ -49,7 +49,7 @@ export async function policyCommand(call: ChannelsCall): Promise<number> {
     return 0;
   }
   if (changes.length > 0 && channel === "cloudchat") {
-    throw new CliError("cloudchat is configured in config.json alone.");
+    throw new CliError("cloudchat is configured in config.json only.");
   }
   if (changes.length > 0) {
     const fields = changes.map(([key, value]) => [`${channel}_${key}`, value]);

@@ -1,13 +1,13 @@
-/** Black on white, whatever the colours of the terminal: cameras need it so. */
+/** Black on white, whatever the terminal's colours, because cameras need it. */
 const INK = "\x1b[30;107m";
 const RESET = "\x1b[0m";
-/** By the upper and the lower of two dark modules. */
+/** Indexed by whether the upper and the lower module are dark. */
 const HALVES = [
   [" ", "▄"],
   ["▀", "█"],
 ] as const;
 
-/** Modules of the gateway's QR code, an SVG of squares; undefined for any other picture. */
+/** Modules of the gateway's QR code, an SVG of squares; undefined for any other image. */
 function modulesOf(dataUrl: string): { size: number; dark: Set<string> } | undefined {
   const [head = "", data = ""] = dataUrl.split(",", 2);
   if (head !== "data:image/svg+xml;base64") return undefined;
@@ -20,7 +20,7 @@ function modulesOf(dataUrl: string): { size: number; dark: Set<string> } | undef
   return { size: Math.ceil(width / step), dark };
 }
 
-/** The QR code as text for a terminal, two rows in a line; undefined when it cannot be drawn. */
+/** The QR code as text for a terminal, two rows per line; undefined if it cannot be drawn. */
 export function drawQr(dataUrl: string): string | undefined {
   const modules = modulesOf(dataUrl);
   if (!modules) return undefined;

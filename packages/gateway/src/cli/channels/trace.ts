@@ -7,11 +7,11 @@ import { type ChannelsCall, needed } from "./call.ts";
 
 interface TraceCall extends Omit<ChannelsCall, "words"> {
   message: string | undefined;
-  /** Undefined: any agent that the key reaches. */
+  /** Undefined means any agent that the key can reach. */
   agentId: string | undefined;
 }
 
-/** What a step says besides its time. */
+/** Details of a step besides its time. */
 const detailOf = ({ state, purpose, attempts, providerId, reason, endedAt, at }: TraceStep): string =>
   [
     purpose,
@@ -47,7 +47,7 @@ export function describeTrace(agentId: string, { message, steps }: Trace): strin
   return `${head.join("")}\n${table(rows)}`;
 }
 
-/** Finds a message with one agent, or with any that the key reaches, and shows what became of it. */
+/** Finds a message with one agent, or with any that the key can reach, and shows its trace. */
 export async function traceOf({ connection, parsed, json, message, agentId }: TraceCall): Promise<number> {
   const messageId = needed(message, "message");
   const channel = last(parsed, "channel");
@@ -66,5 +66,5 @@ export async function traceOf({ connection, parsed, json, message, agentId }: Tr
       if (!(error instanceof GatewayError) || error.code !== "NOT_FOUND") throw error;
     }
   }
-  throw new CliError("No message of a channel has this id.");
+  throw new CliError("No channel message has this id.");
 }

@@ -3,10 +3,10 @@ import { silentLogger } from "../../lib/logger.ts";
 import { createRuntimeFactory } from "../../runtimes/index.ts";
 import { type Check, fail, ok, type Patient, warn } from "./types.ts";
 
-/** Programs are asked for their version and login, on a machine that may be busy. */
+/** Programs are asked for their version and login, on a possibly busy machine. */
 const STATUS_MS = 10_000;
 
-/** What each agent runs on, and whether it can: program, login, tools that cannot be limited. */
+/** What each agent runs on and whether it works: program, login, tools that cannot be limited. */
 export async function checkAgents({ config, env }: Patient): Promise<Check[]> {
   if (!config) return [];
   const { port } = config.gateway;

@@ -4,12 +4,12 @@ import { DatabaseSync } from "node:sqlite";
 import { leftoverChildren } from "./home.ts";
 import { type Check, fail, ok, type Patient, warn } from "./types.ts";
 
-/** Checking stops before the next table when this is used up. */
+/** Time limit; checking stops before the next table once it is used up. */
 const BUDGET_MS = 10_000;
 const LOG_TAIL_BYTES = 256 * 1024;
-/** A clock this far behind what it wrote itself was set back. */
+/** A clock this far behind the gateway's own records was set back. */
 const SLACK_MS = 5 * 60_000;
-/** No gateway ran before this. */
+/** No gateway can have run before this. */
 const FIRST_YEAR = 2025;
 const LAST_YEAR = 2100;
 
@@ -50,7 +50,7 @@ function inspect(file: string): Facts {
   }
 }
 
-/** Unix ms of the last line in the log, and the last line that tells of an end in failure. */
+/** Unix ms of the last log line, and the last line that reports a fatal error. */
 async function readLogTail(
   file: string,
 ): Promise<{ newest: number | null; fatal: { time: number; msg: string } | null }> {
@@ -87,12 +87,12 @@ function parseLine(line: string): Record<string, unknown> {
 function clockCheck(newest: number): Check {
   const now = Date.now();
   const year = new Date(now).getFullYear();
-  const fix = "Set the clock, and let a time service keep it.";
+  const fix = "Set the clock, and use a time service to keep it right.";
   if (year < FIRST_YEAR || year > LAST_YEAR)
     return fail("clock", `The clock says it is the year ${year}.`, fix);
   if (newest > now + SLACK_MS) {
     const ahead = new Date(newest).toISOString();
-    return warn("clock", `The clock is behind what was written last, at ${ahead}.`, fix);
+    return warn("clock", `The clock is behind the gateway's latest record, from ${ahead}.`, fix);
   }
   return ok("clock", new Date(now).toISOString());
 }
@@ -100,14 +100,14 @@ function clockCheck(newest: number): Check {
 function databaseCheck(facts: Facts | Error | null): Check {
   const name = "database";
   const fix = "Stop the gateway, move gateway.db aside and restore a backup.";
-  if (facts === null) return ok(name, "none yet; the first start makes it");
+  if (facts === null) return ok(name, "none yet; the first start creates it");
   if (facts instanceof Error) return fail(name, `It cannot be opened: ${facts.message}.`, fix);
   if (facts.problem !== null) return fail(name, `It is damaged: ${facts.problem}`, fix);
   const rest = facts.checked < facts.tables ? ` (the first ${facts.checked} of ${facts.tables} tables)` : "";
   return ok(name, `opens, and its check passes${rest}`);
 }
 
-/** The database, and what it and the log tell of the clock and of the last end. */
+/** Checks the database, and what it and the log show about the clock and the last shutdown. */
 export async function checkDatabase(patient: Patient): Promise<Check[]> {
   const { paths, running } = patient;
   const there = await stat(paths.database).catch(() => null);
@@ -123,14 +123,14 @@ export async function checkDatabase(patient: Patient): Promise<Check[]> {
   if (log.fatal) crash.push(`${new Date(log.fatal.time).toISOString()}: ${log.fatal.msg}`);
   if (!running && known && known.runningTurns > 0) crash.push(`${known.runningTurns} turns were cut off`);
   const children = await leftoverChildren(patient);
-  if (children > 0) crash.push(`${children} agent processes were not ended`);
+  if (children > 0) crash.push(`${children} agent processes were left running`);
   const told =
     crash.length === 0
       ? ok("last crash", "none found")
       : warn(
           "last crash",
           `${crash.join("; ")}.`,
-          "See logs/gateway.log; the next start puts turns and processes in order.",
+          "See logs/gateway.log; the next start cleans up turns and processes.",
         );
   return [databaseCheck(facts), clockCheck(Math.max(known?.newest ?? 0, log.newest ?? 0)), told];
 }

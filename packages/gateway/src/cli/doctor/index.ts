@@ -27,12 +27,12 @@ async function examine(): Promise<Check[]> {
           {
             level: "warning",
             path: "",
-            message: "There is no configuration yet; the first start writes one.",
+            message: "There is no configuration yet; the first start creates one.",
           },
         ]
       : await checkConfig(paths, env);
   const answers = config !== null && (await isGateway(config.gateway.bind, config.gateway.port));
-  // It may have been started with another port than the file's.
+  // It may have been started with a different port than the one in the file.
   const running = answers || (await isDatabaseInUse(paths.database));
   const patient: Patient = { paths, env, config, problems, answers, running };
   const found = await Promise.all([
@@ -50,7 +50,7 @@ async function examine(): Promise<Check[]> {
 
 const MARKS = { ok: "ok  ", warn: "WARN", fail: "FAIL" } as const;
 
-/** `doctor`: exit code 1 when a check fails. */
+/** `doctor`: exit code 1 if a check fails. */
 export async function doctorCommand(tokens: readonly string[]): Promise<number> {
   const parsed = parseFlags(tokens, GLOBAL_FLAGS);
   if (parsed.positionals.length > 0) throw new UsageError(`Unexpected argument: ${parsed.positionals[0]}.`);

@@ -22,7 +22,7 @@ export function checkNode(): Check {
     : fail("node", `Node.js ${node} is too old.`, `Use Node.js ${MIN_NODE} or newer.`);
 }
 
-/** A name by which this machine reaches what listens on `bind`. */
+/** An address at which this machine can reach a server listening on `bind`. */
 const reach = (bind: string) => (bind === "0.0.0.0" ? "127.0.0.1" : bind === "::" ? "::1" : bind);
 const urlOf = (bind: string, port: number) =>
   `http://${reach(bind).includes(":") ? `[${reach(bind)}]` : reach(bind)}:${port}`;
@@ -41,7 +41,7 @@ export async function isGateway(bind: string, port: number): Promise<boolean> {
   }
 }
 
-/** Why nothing can listen at an address; null when something can. */
+/** Why it is not possible to listen at an address; null if it is. */
 async function listenProblem(host: string, port: number): Promise<string | null> {
   const server = createServer();
   try {
@@ -58,7 +58,7 @@ async function listenProblem(host: string, port: number): Promise<string | null>
 export async function checkPort({ config, answers, running }: Patient): Promise<Check> {
   const name = "port";
   if (!config)
-    return warn(name, "Not looked at, since the configuration cannot be used.", "Mend the configuration.");
+    return warn(name, "Not checked, because the configuration cannot be used.", "Fix the configuration.");
   const { bind, port } = config.gateway;
   if (answers) return ok(name, `a gateway answers on ${urlOf(bind, port)}`);
   const problem = await listenProblem(bind, port);
@@ -70,17 +70,17 @@ export async function checkPort({ config, answers, running }: Patient): Promise<
         `${at} is free; ${running ? "a gateway runs at another address" : "no gateway is running"}`,
       );
     case "EADDRINUSE":
-      return fail(name, `${at} is taken by another program.`, "End it, or choose another gateway.port.");
+      return fail(name, `${at} is taken by another program.`, "Stop it, or choose another gateway.port.");
     case "EACCES":
-      return fail(name, `${at} may not be listened on.`, "Choose a gateway.port above 1023.");
+      return fail(name, `This user may not listen on ${at}.`, "Choose a gateway.port above 1023.");
     case "EADDRNOTAVAIL":
       return fail(
         name,
-        `${bind} is no address of this machine.`,
+        `${bind} is not an address of this machine.`,
         "Set gateway.bind to one of its addresses.",
       );
     default:
-      return fail(name, `${at} cannot be listened on (${problem}).`, "Check gateway.bind and gateway.port.");
+      return fail(name, `Cannot listen on ${at} (${problem}).`, "Check gateway.bind and gateway.port.");
   }
 }
 
@@ -104,7 +104,7 @@ export async function checkAgentCli({ config, env }: Patient): Promise<Check> {
   const version = stdout.trim().split("\n")[0];
   return code === 0 && version
     ? ok(name, `${found.program}: ${version}`)
-    : warn(name, `${found.program} does not tell its version.`, "Run it with --version to see why.");
+    : warn(name, `${found.program} does not report its version.`, "Run it with --version to see why.");
 }
 
 export async function checkDisk({ paths }: Patient): Promise<Check> {
@@ -112,12 +112,12 @@ export async function checkDisk({ paths }: Patient): Promise<Check> {
   if (!info)
     return warn(
       "disk",
-      "The free space is not known.",
-      "Check that the disk of the home directory is there.",
+      "Could not determine the free space.",
+      "Check that the home directory's disk is available.",
     );
   const free = info.bavail * info.bsize;
   const message = `${bytes(free)} free`;
-  const fix = "Make room on the disk of the home directory.";
+  const fix = "Free up space on the home directory's disk.";
   if (free < TOO_FEW_BYTES) return fail("disk", `Only ${message}.`, fix);
   return free < FEW_BYTES ? warn("disk", `Only ${message}.`, fix) : ok("disk", message);
 }

@@ -1,6 +1,6 @@
 import type { Config, Env, Paths, Problem } from "../../config/index.ts";
 
-/** What one look at the installation found. */
+/** Result of one check. */
 export interface Check {
   name: string;
   status: "ok" | "warn" | "fail";
@@ -9,11 +9,11 @@ export interface Check {
   fix?: string;
 }
 
-/** What the checks look at. */
+/** Input of the checks. */
 export interface Patient {
   paths: Paths;
   env: Env;
-  /** Null when there is none, or it cannot be used. */
+  /** Null if there is none, or it cannot be used. */
   config: Config | null;
   problems: readonly Problem[];
   /** Whether a gateway answers at the configured address. */
