@@ -9,7 +9,7 @@ import { root } from "./lib.mjs";
 const gateway = join(root, "packages/gateway");
 const dist = join(gateway, "dist");
 const fresh = join(gateway, "dist-new");
-/** What is started by itself, or loaded by `main` alone. Each is bundled whole: one file to find, read and link. */
+/** Entry points that start on their own or are loaded only by `main`. Each is bundled into a single file. */
 const ENTRIES = {
   main: "main.ts",
   serve: "serve.ts",
@@ -21,14 +21,13 @@ const ENTRIES = {
   "mcp-stdio": "mcp-stdio.ts",
 };
 /**
- * Stays a package of its own: with its signal library it is under the GPL and optional, and only who links a device
- * over it loads it.
+ * Not bundled: it is optional, its Signal library is under the GPL, and it is loaded only when a device is linked.
  */
 const UNBUNDLED = ["baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
 
 /**
- * Importing a built-in as an ES module reads all its exports, which loads what lies behind lazy ones: for `node:http`
- * that is the whole of undici, a quarter of the start. This takes the plain ones from the module itself.
+ * Importing a built-in as an ES module reads all its exports and so loads the lazy ones: for `node:http` that is all
+ * of undici, a quarter of the start-up time. This takes the plain exports from the module itself.
  */
 const LIGHT = new Set(["node:async_hooks"]);
 const plainBuiltins = {
@@ -53,7 +52,7 @@ const plainBuiltins = {
 
 await rm(fresh, { recursive: true, force: true });
 await mkdir(fresh, { recursive: true });
-/** `main` reaches the other two by the names that they are written under. */
+/** `main` finds the other two by their file names. */
 const bundledBeside = {
   name: "bundled-beside",
   resolveId(id, importer) {

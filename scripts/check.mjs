@@ -21,7 +21,7 @@ function tool(name, args, inspect = () => undefined) {
   });
   check(
     name,
-    status === 0 ? inspect(stdout + stderr) : `${stdout}${stderr}`.trim() || `ended with ${status}`,
+    status === 0 ? inspect(stdout + stderr) : `${stdout}${stderr}`.trim() || `exited with ${status}`,
   );
 }
 
@@ -45,7 +45,7 @@ tool("dead code", [module("knip/bin/knip.js"), "--no-progress"]);
 
 const ALLOWED =
   /^(MIT|MIT-0|ISC|BSD-2-Clause|BSD-3-Clause|0BSD|Apache-2\.0|BlueOak-1\.0\.0|CC0-1\.0|CC-BY-4\.0|Python-2\.0|Unlicense|MPL-2\.0)$/;
-/** Comes with the optional `baileys`, which no other part loads and the bundle leaves out. */
+/** A dependency of the optional `baileys`, which nothing else loads and the bundle leaves out. */
 const WITH_BAILEYS = /^node_modules\/(libsignal|@img\/sharp-(libvips-)?[a-z0-9-]+)$/;
 function licences() {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));

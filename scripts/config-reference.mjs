@@ -1,5 +1,5 @@
 // Writes the table of configuration keys into docs/OPERATIONS.md, from the schema that reads the file.
-// With --check it writes nothing and ends with status 1 when the table is out of date.
+// With --check it writes nothing and exits with status 1 if the table is out of date.
 import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
 import { unwrap } from "../packages/gateway/src/config/introspect.ts";
@@ -44,7 +44,7 @@ function rows(path, outer) {
   return own;
 }
 
-/** Elements get rows only for what is inside them. */
+/** List elements get rows only for their contents. */
 function children(path, element) {
   return unwrap(element).schema instanceof z.ZodObject ? rows(path, element) : [];
 }
@@ -62,6 +62,6 @@ if (after === undefined)
 const next = `${before}${BEGIN}\n${table}\n${END}${after}`;
 if (!process.argv.includes("--check")) await writeFile(page, next);
 else if (next !== text) {
-  console.error("docs/OPERATIONS.md is out of date: node scripts/config-reference.mjs");
+  console.error("docs/OPERATIONS.md is out of date; run: node scripts/config-reference.mjs");
   process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-// Shared by the npm scripts. Runs on Node.js 20, which may be all that the machine has.
+// Shared by the npm scripts. Must run on Node.js 20, which may be the only version installed.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -8,18 +8,18 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 const modules = join(root, "node_modules");
 const MINIMUM_MAJOR = 24;
 
-/** Path of a Node.js that can run the product: this one when it is new enough, else the one pinned in node_modules. */
+/** Path of a Node.js that can run the product: this one if it is new enough, else the one pinned in node_modules. */
 export function productNode() {
   if (Number(process.versions.node.split(".")[0]) >= MINIMUM_MAJOR) return process.execPath;
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   const pinned = join(modules, name, "bin", process.platform === "win32" ? "node.exe" : "node");
   if (existsSync(pinned)) return pinned;
   throw new Error(
-    `Node.js ${MINIMUM_MAJOR} or newer is needed; this is ${process.version} and ${name} is not installed.`,
+    `Node.js ${MINIMUM_MAJOR} or later is required; this is ${process.version}, and ${name} is not installed.`,
   );
 }
 
-/** Runs a command to its end with this terminal; signals reach it. Resolves to its exit code. */
+/** Runs a command in this terminal and forwards signals. Resolves to its exit code. */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const env = {
@@ -38,7 +38,7 @@ export function run(command, args, options = {}) {
   });
 }
 
-/** Installs what is missing; `dev` also what only the tests need. Does nothing when all is there and up to date. */
+/** Installs missing dependencies; with `dev`, also those for tests. Does nothing if everything is up to date. */
 export async function install({ dev }) {
   const stamp = join(modules, ".package-lock.json");
   const fresh =
@@ -54,7 +54,7 @@ export async function install({ dev }) {
     ...(dev ? [] : ["--omit=dev"]),
   ];
   const code = await run(process.platform === "win32" ? "npm.cmd" : "npm", args);
-  if (code !== 0) throw new Error(`npm ci ended with ${code}`);
+  if (code !== 0) throw new Error(`npm ci exited with ${code}`);
 }
 
 function newest(folder) {
@@ -67,11 +67,11 @@ function newest(folder) {
   return latest;
 }
 
-/** Builds when a source is newer than what was built. */
+/** Builds if a source is newer than the last build. */
 export async function build() {
   const built = join(root, "packages/gateway/dist/.built");
   const sources = Math.max(newest(join(root, "packages")), statSync(join(root, "package-lock.json")).mtimeMs);
   if (existsSync(built) && statSync(built).mtimeMs >= sources) return;
   const code = await run(productNode(), [join(root, "scripts/build.mjs")]);
-  if (code !== 0) throw new Error(`the build ended with ${code}`);
+  if (code !== 0) throw new Error(`the build exited with ${code}`);
 }

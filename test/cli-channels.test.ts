@@ -55,7 +55,7 @@ describe("channels from the shell", () => {
     expect(await value("channels", "dismiss", "assistant", "guildchat", "4711")).toEqual({ ok: true });
     expect(await value("channels", "users", "assistant", "botchat")).toEqual({ allowFrom: ["4711"] });
     expect(await value("channels", "pending", "assistant")).toEqual({ pending: [] });
-    expect((await cli(["channels", "pending", "assistant"])).stdout).toBe("Nobody waits.\n");
+    expect((await cli(["channels", "pending", "assistant"])).stdout).toBe("No one is waiting.\n");
     const gone = await cli(["channels", "approve", "assistant", "botchat", "AAAAAA"]);
     expect([gone.code, gone.stdout]).toEqual([1, ""]);
     expect(gone.stderr).toContain("NOT_FOUND");

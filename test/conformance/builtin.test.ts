@@ -261,7 +261,7 @@ describe.skipIf(!hasFakeModel).each(providers)(
     test.each([
       ["ERR 401", "The model provider refused the key (401); check the agent's key or log in again."],
       ["ERR 404", "The model provider does not have the model fake-model (404)."],
-      ["ERR 413", "The conversation is too long for the model; /compact or /clear makes room."],
+      ["ERR 413", "The conversation is too long for the model; use /compact or /clear to make room."],
       ["ERR 429", "The model provider limits the rate of requests (429); try again in a while."],
       ["ERR 500", "The model provider failed (500); try again in a moment."],
       ["ERR 529", "The model provider is overloaded (529); try again in a moment."],

@@ -207,7 +207,7 @@ describe("share_file", () => {
     for (const from of [shares, plain]) {
       const file = await call(from, "share_file", { path: join(base, "ws/report.txt") }, true);
       expect(file.files).toEqual([{ path: "/copy/of/report.txt", name: "report.txt", mime: "text/plain" }]);
-      expect(file.text).toBe("The file is sent with your reply.");
+      expect(file.text).toBe("The file will be sent with your reply.");
       expect(file.attachments).toEqual([REPORT]);
       const image = await call(from, "share_file", { path: join(base, "ws/picture") }, true);
       expect([image.files, image.attachments]).toMatchObject([[], [{ type: "image" }]]);
@@ -216,7 +216,7 @@ describe("share_file", () => {
     const huge = { path: join(base, "ws/huge.zip") };
     expect((await call(shares, "share_file", huge, true)).text).toContain("/shared/");
     expect((await call(plain, "share_file", huge, true)).text).toBe(
-      "error: The file is too large to be shared.",
+      "error: The file is too large to share.",
     );
   });
 

@@ -5,11 +5,11 @@ import type { Clock } from "../lib/clock.ts";
 import type { Principal } from "./principal.ts";
 import { createThrottle } from "./throttle.ts";
 
-/** A key as the configuration has it: exactly one of `key` and `keyHash` (`sha256:<hex>`). */
+/** A configured key: exactly one of `key` and `keyHash` (`sha256:<hex>`). */
 export interface KeyEntry {
   key?: string | undefined;
   keyHash?: string | undefined;
-  /** Agent ids, or `*` for all, also as an item of the list; unset means all to an admin key, else none. */
+  /** Agent ids, or `*` for all, also as a list item; unset means all for an admin key, else none. */
   agents?: "*" | readonly string[] | undefined;
   write: boolean;
   admin: boolean;
@@ -17,16 +17,16 @@ export interface KeyEntry {
 
 export interface Authenticator {
   /**
-   * Who a presented key speaks for; `address` is what failures are counted by.
+   * The principal of a key; failures are counted by `address`.
    * @throws GatewayError `API_KEY_INVALID`, or `RATE_LIMITED` once the address has failed too often. A valid key
-   * passes even then: behind one proxy a stranger's guesses must not lock everybody out.
+   * passes even then: behind one proxy a stranger's guesses must not lock everyone out.
    */
   verify(key: Buffer, address: string): Principal;
-  /** False while the configuration has no key at all. */
+  /** False if no keys are configured. */
   configured(): boolean;
-  /** The principal of this id as it is now; undefined when its key is no longer configured. */
+  /** The current principal with this id; undefined if its key is no longer configured. */
   find(id: string): Principal | undefined;
-  /** The same, while it is configured as an admin key. */
+  /** The same, if it is configured as an admin key. */
   admin(id: string): Principal | undefined;
 }
 
@@ -37,11 +37,11 @@ interface KnownKey {
 
 const sha256 = (data: Buffer | string) => hash("sha256", data, "buffer");
 
-/** The key of a request, from `X-Api-Key` or `Authorization: Bearer`; undefined when there is none. */
+/** The key of a request, from `X-Api-Key` or `Authorization: Bearer`; undefined if there is none. */
 export function presentedKey(headers: IncomingHttpHeaders): Buffer | undefined {
   const own = headers["x-api-key"];
   const text = (typeof own === "string" && own.trim()) || bearer(headers.authorization);
-  // Header text is decoded byte by byte; this gives back the bytes, so a key in UTF-8 compares right.
+  // Headers are decoded byte by byte; this restores the bytes, so that a key in UTF-8 compares correctly.
   return text ? Buffer.from(text, "latin1") : undefined;
 }
 
@@ -59,7 +59,7 @@ function know(entry: KeyEntry): KnownKey {
     digest,
     principal: Object.freeze({
       kind: "key",
-      // Of a hash of the hash: the log must not help anyone to guess a short key.
+      // A hash of the hash: the log must not help anyone guess a short key.
       id: `key-${sha256(Buffer.concat([Buffer.from("principal\0"), digest])).toString("hex", 0, 6)}`,
       level: entry.admin ? "admin" : entry.write ? "write" : "key",
       agents: scope.includes("*") ? "*" : new Set(scope),
@@ -67,7 +67,7 @@ function know(entry: KeyEntry): KnownKey {
   };
 }
 
-/** Knows keys by their SHA-256 alone. `keys` may return another array at any time; each is hashed once. */
+/** Keeps only the SHA-256 of keys. `keys` may return another array at any time; each is hashed once. */
 export function createAuthenticator({
   keys,
   clock,
@@ -91,7 +91,7 @@ export function createAuthenticator({
     verify(key, address) {
       const digest = sha256(key);
       let found: Principal | undefined;
-      // Every key is compared, also after a match: the time tells nothing of the position.
+      // Every key is compared, even after a match, so that timing does not reveal the position.
       for (const candidate of current()) {
         if (timingSafeEqual(digest, candidate.digest)) found ??= candidate.principal;
       }

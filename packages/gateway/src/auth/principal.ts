@@ -5,7 +5,7 @@ export interface Principal {
   /** Stable and not secret: names the key in logs and rate limits. */
   id: string;
   level: "key" | "write" | "admin";
-  /** Agents within reach. */
+  /** Agents that it may access. */
   agents: "*" | ReadonlySet<string>;
 }
 

@@ -6,11 +6,11 @@ const COOKIE = "agent_gateway_session";
 const LIFETIME_MS = 12 * 3600 * 1000;
 const MAX_SESSIONS = 1000;
 
-/** Logins of browsers, so that a page never holds a key. In memory: a restart asks for the key again. */
+/** Browser logins, so that a page never holds a key. Kept in memory: after a restart, users log in again. */
 export interface DashboardSessions {
-  /** Begins a session for an admin key; `expiresAt` (Unix ms) moves on with each use. */
+  /** Starts a session for an admin key; `expiresAt` (Unix ms) is extended with each use. */
   open(keyId: string): { token: string; expiresAt: number };
-  /** The session's principal (admin level), undefined when it is unknown, too old, or its key is gone. */
+  /** The session's principal (admin level); undefined if it is unknown, expired, or its key is gone. */
   check(token: string): Principal | undefined;
   close(token: string): void;
 }
@@ -25,7 +25,7 @@ interface Session {
   expiresAt: number;
 }
 
-/** Keeps only the SHA-256 of tokens. `admin` gives the principal of the key that opened a session, while it has one. */
+/** Keeps only the SHA-256 of tokens. `admin` returns the principal of the key that opened a session, if it still has one. */
 export function createDashboardSessions({
   clock,
   admin,
@@ -33,7 +33,7 @@ export function createDashboardSessions({
   clock: Clock;
   admin: (keyId: string) => Principal | undefined;
 }): DashboardSessions {
-  /** By digest, the least recently used first. */
+  /** By digest, least recently used first. */
   const sessions = new Map<string, Session>();
   const digest = (token: string) => hash("sha256", token, "base64");
   return {
@@ -64,9 +64,9 @@ export function createDashboardSessions({
   };
 }
 
-/** Behind TLS: browsers take it from this very host alone, and over a secure connection. */
+/** Behind TLS: browsers accept it only from this exact host, over a secure connection. */
 export const SESSION_COOKIE = `__Host-${COOKIE}`;
-/** Cookies know no port, so two gateways on one host need names of their own. */
+/** Cookies ignore ports, so two gateways on one host need different names. */
 const plainCookie = (port: number) => `${COOKIE}_${port}`;
 
 /** The session token in a `Cookie` header, for the gateway that listens on `port`. */
@@ -81,7 +81,7 @@ export function sessionToken(cookies: string | undefined, port: number): string 
   return found.get(SESSION_COOKIE) || found.get(plainCookie(port)) || undefined;
 }
 
-/** `Set-Cookie` value that hands a token to the browser, or takes it away when `token` is null. */
+/** `Set-Cookie` value that gives the browser a token, or clears it if `token` is null. */
 export function sessionCookie(
   token: string | null,
   { secure, port }: { secure: boolean; port: number },

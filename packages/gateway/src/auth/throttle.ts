@@ -1,20 +1,20 @@
 import type { Clock } from "../lib/clock.ts";
 import { addressGroup } from "../lib/ip.ts";
 
-/** Failed authentications that one address may have in a minute (contract section 11). */
+/** Failed authentications allowed per address and minute. */
 const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 
 /** Counts failed authentications by address. */
 export interface Throttle {
-  /** Seconds that `address` must wait, 0 when it may try. */
+  /** Seconds that `address` must wait; 0 if it may try. */
   wait(address: string): number;
-  /** Notes a failure. */
+  /** Records a failure. */
   failed(address: string): void;
 }
 
-/** A minute begins with an address's first failure. The map is bounded: the address seen first goes first. */
+/** A minute starts with an address's first failure. The map is bounded: the oldest address is dropped first. */
 export function createThrottle(clock: Clock): Throttle {
   const windows = new Map<string, { until: number; failures: number }>();
   const current = (key: string) => {

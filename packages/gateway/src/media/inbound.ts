@@ -1,7 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { FileType } from "../lib/file-type.ts";
 
-/** Extensions of what a browser runs or that brings script with it: the families of HTML and XML, script and style. */
+/** Extensions of files that a browser runs or that can contain script: HTML, XML, scripts and styles. */
 const ACTIVE = new Set(
   (
     "htm html shtml phtml dhtml jhtml xhtml xht xhtm hta htc mht mhtml htmls " +
@@ -13,8 +13,8 @@ const ACTIVE = new Set(
 const ACTIVE_TYPE = /^(?:text\/(?:html|xml)|image\/svg\+xml)$/;
 
 /**
- * The extension to store another's file under: the one of its name where that is a short alphanumeric run of nothing
- * that a browser runs, else `bin`. A file without a name goes by its content.
+ * The extension to store an inbound file under: its own, if it is short, alphanumeric and not for anything that a
+ * browser runs, else `bin`. For a file without a name, the extension of its content.
  */
 export function inboundExtension(found: FileType, name: string | undefined): string {
   if (name === undefined) return ACTIVE_TYPE.test(found.mime) ? "bin" : found.ext;
@@ -23,8 +23,8 @@ export function inboundExtension(found: FileType, name: string | undefined): str
   return given;
 }
 
-/** The extension to store an image under: by its content alone. */
+/** The extension to store an image under, by its content only. */
 export function imageExtension(found: FileType): string {
   if (found.mime.startsWith("image/") && !ACTIVE_TYPE.test(found.mime)) return found.ext;
-  throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "The content is no image.");
+  throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "The content is not an image.");
 }

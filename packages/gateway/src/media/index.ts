@@ -18,27 +18,27 @@ export interface MediaDeps {
   config: Pick<ConfigStore, "current">;
   clock: Clock;
   log: Logger;
-  /** Takes bytes off the free space of the disk; throws below the floor. */
+  /** Subtracts bytes from the disk's free space; throws below the floor. */
   takeSpace(bytes: number): void;
 }
 
 /** One upload as it arrives. */
 export interface Upload {
   contentType: string | undefined;
-  /** Bytes announced by the client; undefined when it does not say. */
+  /** Bytes announced by the client; undefined if it does not say. */
   contentLength: number | undefined;
   filename: string | undefined;
   body: Readable;
 }
 
-/** An opened media file with its type. Whoever gets it closes `handle`. */
+/** An opened media file with its type. The receiver closes `handle`. */
 export interface MediaFile extends OpenedFile {
   type: FileType;
 }
 
-/** A file that a channel's message brought, or one on its way into a chat. */
+/** A file from a channel message, or one on its way into a chat. */
 export interface KeptFile {
-  /** What `GET …/media/<mediaPath>` takes. */
+  /** The path for `GET …/media/<mediaPath>`. */
   mediaPath: string;
   /** Absolute. */
   path: string;
@@ -46,11 +46,11 @@ export interface KeptFile {
   mime: string;
   /** Bytes. */
   size: number;
-  /** One harmless line; there when the file came with a name. */
+  /** One sanitised line; set if the file came with a name. */
   name?: string;
 }
 
-/** What agent programs and providers take; one image of another type would spoil the whole conversation. */
+/** Types that agent programs and providers accept; one image of another type would break the whole conversation. */
 const READABLE = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]);
 
 const refusedFile = (message: string) =>
@@ -113,7 +113,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
   };
 
   const open = async (agentId: string, mediaPath: string): Promise<MediaFile> => {
-    // What is hidden is the room's own: unfinished uploads.
+    // Hidden names are internal: unfinished uploads.
     const file = await openInside(paths.mediaDir(agentId), mediaPath, {
       mayOpen: (names) => names.every((name) => !name.startsWith(".")),
     });
@@ -127,7 +127,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
 
   return {
     /**
-     * Stores an upload; resolves to its media path when it is on disk.
+     * Stores an upload; resolves to its media path once it is on disk.
      * @throws GatewayError `INVALID_REQUEST` (empty), `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `QUOTA_EXCEEDED`
      */
     async upload(agentId: string, { contentType, contentLength, filename, body }: Upload): Promise<string> {
@@ -135,7 +135,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
       const declared = declaredType(contentType);
       const max = limit();
       if (contentLength !== undefined && contentLength > max) throw tooLarge(max);
-      // The client may go away before the first read, when nobody listens yet.
+      // The client may disconnect before the first read, when nothing listens yet.
       body.on("error", () => {});
       // The connection must outlive a refusal, or the client never reads it.
       return store(agentId, spaced(body.iterator({ destroyOnReturn: false }), takeSpace), (found) => {
@@ -150,7 +150,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
     },
 
     /**
-     * Opens a file for the one who fetches it.
+     * Opens a file for download.
      * @throws GatewayError `INVALID_REQUEST` for a path that leaves the folder, `NOT_FOUND`
      */
     async open(agentId: string, mediaPath: string): Promise<MediaFile> {
@@ -161,14 +161,14 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
         const absent = error.problem === "missing" || error.problem === "not-file";
         throw absent
           ? new GatewayError("NOT_FOUND", "There is no such file.")
-          : new GatewayError("INVALID_REQUEST", "The path is not one of a media file.");
+          : new GatewayError("INVALID_REQUEST", "The path is not that of a media file.");
       }
     },
 
     /**
      * The uploaded file for an agent's turn. Its time of change is set to now, so that a retention sweep leaves it
      * alone until the message that names it is stored.
-     * @throws GatewayError `INVALID_REQUEST` when the path is no file of this agent's media folder, or of a type that
+     * @throws GatewayError `INVALID_REQUEST` if the path is not a file in this agent's media folder, or of a type that
      * models do not read
      */
     async resolveUpload(agentId: string, mediaPath: string): Promise<{ path: string; mime: string }> {
@@ -186,8 +186,8 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
     },
 
     /**
-     * Keeps an image that the agent made; resolves to its media path.
-     * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` when the bytes are no image, `PAYLOAD_TOO_LARGE`
+     * Stores an image that the agent made; resolves to its media path.
+     * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` if the bytes are not an image, `PAYLOAD_TOO_LARGE`
      */
     storeImage(agentId: string, mime: string, data: Uint8Array): Promise<string> {
       return store(agentId, chunksOf([data]), (found) => {
@@ -202,10 +202,10 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
     },
 
     /**
-     * Keeps a file that a channel's message brought. An image is stored under the extension of its content; another
+     * Stores a file from a channel message. An image is stored under the extension of its content; another
      * file under that of its name, where no browser would run it.
-     * @throws GatewayError `PAYLOAD_TOO_LARGE` past `maxBytes`, `INVALID_REQUEST` when there are no bytes,
-     * `UNSUPPORTED_MEDIA_TYPE` when an image is none; whatever the stream throws
+     * @throws GatewayError `PAYLOAD_TOO_LARGE` past `maxBytes`, `INVALID_REQUEST` if it is empty,
+     * `UNSUPPORTED_MEDIA_TYPE` if it should be an image but is not; whatever the stream throws
      */
     keepInbound(
       agentId: string,
@@ -239,7 +239,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
 
     attachmentUrl,
 
-    /** Removes what a crash left half written; spares what is under way. */
+    /** Removes files that a crash left half written, but none that are in progress. */
     async sweep(agentIds: readonly string[]): Promise<void> {
       for (const agentId of agentIds) {
         const left = await sweepIncoming(paths.mediaDir(agentId), underWay);
@@ -250,7 +250,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
 }
 export type Media = ReturnType<typeof createMedia>;
 
-/** The content, with its bytes taken off the disk's free space as they come. */
+/** The content; its bytes are subtracted from the disk's free space as they arrive. */
 async function* spaced(content: AsyncIterable<Uint8Array>, takeSpace: (bytes: number) => void) {
   for await (const chunk of content) {
     takeSpace(chunk.length);

@@ -12,7 +12,7 @@ interface Count {
   recounting?: Promise<void> | undefined;
 }
 
-/** Bytes of the files below a folder; links are not followed, what cannot be read counts nothing. */
+/** Bytes of the files below a folder; does not follow links, ignores what it cannot read. */
 async function sizeOf(path: string): Promise<number> {
   const top = await openRoot(path).catch(() => undefined);
   if (!top) return 0;
@@ -26,8 +26,8 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 /**
- * Bounds the bytes of each agent's media folder (`gateway.media.quotaBytes`). A folder is counted once, at its first
- * file after a start, and from then on by what is added; again only when it seems to be full.
+ * Limits the size of each agent's media folder (`gateway.media.quotaBytes`). A folder is counted once, at its first
+ * file after a start, then updated as files are added, and recounted only when it seems full.
  */
 export function createQuota({
   folderOf,
@@ -69,7 +69,7 @@ export function createQuota({
 
   return {
     /**
-     * The content as it comes, counted; what does not become a file is to be given back with `release`.
+     * The content, counted as it arrives; bytes that do not become a file must be returned with `release`.
      * @throws GatewayError `QUOTA_EXCEEDED` when it is read, once the folder is full
      */
     async meter(agentId: string, content: AsyncIterable<Uint8Array>) {

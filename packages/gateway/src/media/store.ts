@@ -4,20 +4,20 @@ import { GatewayError } from "@agent-gateway/contract";
 import { detectType, type FileType, HEAD_BYTES } from "../lib/file-type.ts";
 import { CREATE_NEW, openFolder, refuseLinkIn } from "../lib/guarded/folder.ts";
 
-/** Where files wait until they are whole; a crash leaves them here and nowhere else. */
+/** Where files are written until they are complete; a crash leaves partial files only here. */
 const INCOMING = ".incoming";
 const refuseLink = refuseLinkIn("the agent's media folder");
 
 export interface StoreRequest {
-  /** The agent's media folder; made when it is missing. */
+  /** The agent's media folder; created if missing. */
   root: string;
   content: AsyncIterable<Uint8Array>;
   /** Bytes. */
   limit: number;
   now: number;
-  /** Holds the name of the temporary file while it is written. */
+  /** Contains the name of the temporary file while it is being written. */
   underWay: Set<string>;
-  /** Extension to store the content under; throws to refuse it. Called once, before the file gets its name. */
+  /** Extension to store the content under; throws to refuse it. Called once, before the file is renamed. */
   accept(found: FileType): string;
 }
 
@@ -25,8 +25,8 @@ export const tooLarge = (limit: number): GatewayError =>
   new GatewayError("PAYLOAD_TOO_LARGE", `The file is larger than ${limit} bytes.`);
 
 /**
- * Writes content to a temporary file, checks and syncs it, and gives it its name: `2026-11/<uuid>.png`, relative to
- * `root`. Nothing is left behind when that fails.
+ * Writes content to a temporary file, checks and syncs it, and renames it to `2026-11/<uuid>.png`, relative to `root`.
+ * Leaves nothing behind on failure.
  * @throws GatewayError `PAYLOAD_TOO_LARGE`, `INVALID_REQUEST` when there is no content, whatever `accept` throws
  */
 export async function storeContent(request: StoreRequest): Promise<string> {
@@ -76,10 +76,10 @@ async function writeAll(
   return Buffer.concat(head);
 }
 
-/** More than a crash could leave: the next start goes on. */
+/** More than a crash could leave; the next start continues. */
 const MAX_SWEPT = 10_000;
 
-/** Removes what a crash left half written, but nothing that is `underWay`; resolves to how many there were. */
+/** Removes files that a crash left half written, except those `underWay`; resolves to their number. */
 export async function sweepIncoming(root: string, underWay: ReadonlySet<string>): Promise<number> {
   const incoming = await openFolder(root, [INCOMING]).catch(() => null);
   if (!incoming) return 0;

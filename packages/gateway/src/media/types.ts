@@ -1,7 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { FileType } from "../lib/file-type.ts";
 
-/** Names that programs use for one and the same type. */
+/** Alternative names for the same type. */
 const ALIASES: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
@@ -29,7 +29,7 @@ const plain = (mime: string) => ALIASES[mime] ?? mime;
 
 /**
  * The type that an upload declares.
- * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` when there is none, or it is neither image nor PDF.
+ * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` if there is none, or it is neither an image nor PDF.
  */
 export function declaredType(header: string | undefined): string {
   const mime = header?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
@@ -42,7 +42,7 @@ export function matchesDeclared(declared: string, found: FileType): boolean {
   return declared === plain(found.mime);
 }
 
-/** The extension to store a file under: the one of its name where that fits the content, else the usual one. */
+/** The extension to store a file under: its own if that fits the content, else the usual one. */
 export function storedExtension(found: FileType, filename: string | undefined): string {
   const given = /\.([A-Za-z0-9]{1,8})$/.exec(filename?.trim() ?? "")?.[1]?.toLowerCase();
   return given && EXTENSIONS[found.mime]?.includes(given) ? given : found.ext;

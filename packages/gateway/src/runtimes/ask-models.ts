@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { RuntimeAgent, RuntimeFactoryDeps } from "./index.ts";
 import type { OfferedModels, Runtime } from "./types.ts";
 
-/** Starts a session of the agent's program that nobody talks to, for the models that it offers. Never rejects. */
+/** Starts an otherwise unused session of the agent's program to get the models it offers. Never rejects. */
 export async function askModels(
   runtime: Runtime,
   agent: RuntimeAgent,
@@ -33,7 +33,7 @@ export async function askModels(
     });
     await session.close();
   } catch (error) {
-    log.warn({ err: error, agent: agent.id }, "the agent could not be asked for its models");
+    log.warn({ err: error, agent: agent.id }, "could not ask the agent for its models");
   } finally {
     await rm(dir, { recursive: true, force: true }).catch(() => {});
   }

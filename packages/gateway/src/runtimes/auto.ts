@@ -23,7 +23,7 @@ export type Detection = { reason: string; tried: readonly string[]; passedOver?:
 export interface DetectOptions {
   /** Environment of the gateway, the agent's `env` over it. */
   env: Environment;
-  /** Finds a program as a shell would; null when there is none. */
+  /** Finds a program as a shell would; null if there is none. */
   which?: (program: string, env: Environment) => Promise<string | null>;
   /** Whether a program is logged in. */
   login?: typeof readLogin;

@@ -45,12 +45,12 @@ export interface RuntimeFactoryDeps {
 export interface RuntimeFactory {
   /**
    * The agent's runtime: the same one until its configuration changes.
-   * @throws Error with one sentence for the user.
+   * @throws Error with a user-facing message.
    */
   forAgent(agent: RuntimeAgent): Promise<Runtime>;
   /** What the agent runs on and why, such as `starter: no agent CLI, key or local model was found`. Never rejects. */
   describe(agent: RuntimeAgent): Promise<string>;
-  /** How the agent's runtime fares; what takes longer than `waitMs` (500) to find out is left as unknown. Never rejects. */
+  /** State of the agent's runtime; what takes longer than `waitMs` (500) to find out is left as unknown. Never rejects. */
   status(agent: RuntimeAgent, waitMs?: number): Promise<RuntimeStatus>;
   /**
    * Models that the agent's program offers by itself: undefined where models are the gateway's, null where they are
@@ -77,9 +77,9 @@ const NO_AGENT_CLI =
 
 const NO_OUTCOMES: Outcomes = { startProblem: null, lastError: null };
 const sentenceOf = (error: unknown) =>
-  error instanceof Error ? error.message : "The runtime could not be set up.";
+  error instanceof Error ? error.message : "Could not set up the runtime.";
 
-/** Makes runtimes for agents. What an agent does not use is not loaded. */
+/** Creates runtimes for agents. Runtimes that no agent uses are not loaded. */
 export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
   const { clock } = deps;
   const chosen = new Map<string, { key: string; choice: Promise<Choice>; outcomes: Outcomes }>();

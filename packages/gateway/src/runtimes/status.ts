@@ -1,9 +1,9 @@
 import type { Clock } from "../lib/clock.ts";
 import type { LoginState, Runtime, RuntimeFacts, RuntimeSession } from "./types.ts";
 
-/** How an agent's runtime fares, for its owner: no path, argument or secret. */
+/** State of an agent's runtime, for its owner; contains no path, argument or secret. */
 export interface RuntimeStatus {
-  /** What was chosen; the configured type while nothing is. */
+  /** The chosen type; the configured one until then. */
   type: string;
   /** Name of the agent program, without its folder. */
   program: string | null;
@@ -12,18 +12,18 @@ export interface RuntimeStatus {
   /** Why no session can start. */
   problem: string | null;
   warnings: string[];
-  /** The latest turn or start that failed; null once one succeeds. */
+  /** The latest failure of a turn or start; null once one succeeds. */
   lastError: { message: string; at: number } | null;
 }
 
-/** What sessions of one runtime came to. */
+/** Outcomes of one runtime's sessions. */
 export interface Outcomes {
   /** Why the latest start failed; null once one succeeds. */
   startProblem: string | null;
   lastError: RuntimeStatus["lastError"];
 }
 
-/** Has a runtime's starts and turns leave what they came to in `outcomes`. */
+/** Records the outcomes of a runtime's starts and turns in `outcomes`. */
 export function observed(runtime: Runtime, outcomes: Outcomes, clock: Clock): Runtime {
   const failed = (message: string) => {
     outcomes.lastError = { message, at: clock.now() };
@@ -60,7 +60,7 @@ export function observed(runtime: Runtime, outcomes: Outcomes, clock: Clock): Ru
   };
 }
 
-/** Puts together what is known of a runtime and what its sessions came to. */
+/** Combines what is known about a runtime with its sessions' outcomes. */
 export function statusOf(
   type: string,
   facts: RuntimeFacts,

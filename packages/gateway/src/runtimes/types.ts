@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 
-/** More of a file than this does not go to an agent; the models take less. */
+/** At most this much of a file is sent to an agent; models accept less. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** A file that goes to the agent with a message. */
@@ -12,7 +12,7 @@ export interface InputFile {
   mime: string;
 }
 
-/** What the agent is told in one turn. */
+/** The agent's input for one turn. */
 export interface TurnInput {
   text: string;
   files: readonly InputFile[];
@@ -24,16 +24,16 @@ export interface HistoryEntry {
   text: string;
 }
 
-/** What a runtime tells while a turn runs, in order. */
+/** Events of a running turn, in order. */
 export type RuntimeEvent =
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
   /** `title` is for people; `input` is JSON, cut like `result` by `toolText`. */
   | { type: "tool_use"; name: string; id: string; title?: string; input?: string }
   | { type: "tool_result"; id: string; isError: boolean; result?: string }
-  /** The agent asks its model again after a failed attempt. */
+  /** The agent retries its model call after a failure. */
   | { type: "retry"; attempt: number; of: number; status?: number; message: string }
-  /** The model is at work, with nothing to show for it yet. */
+  /** The model is working, but has nothing to show yet. */
   | { type: "activity" }
   /** An image that came back in a tool result or from the model. */
   | { type: "image"; mime: string; data: Uint8Array };
@@ -45,13 +45,13 @@ export type RuntimeEvent =
 export interface TurnOutcome {
   status: "done" | "interrupted" | "failed";
   text: string;
-  /** For `failed`: one sentence for the user. */
+  /** For `failed`: a user-facing message. */
   error?: string;
   /** For `failed`: the process was gone before it took the turn; where it had stood ready, a new one may have it. */
   unread?: boolean;
-  /** Real model that answered, where the runtime says so. */
+  /** The model that actually answered, if the runtime reports it. */
   model?: string;
-  /** Share of the context in use, 0-100, where the runtime reports it. */
+  /** Share of the context in use, 0-100, if the runtime reports it. */
   contextPercent?: number;
 }
 
@@ -90,12 +90,12 @@ export interface OpenOptions {
   tools: readonly GatewayTool[];
   /**
    * Awaited before the agent program is allowed a tool: resolves when it is on disk that the agent has begun, so that
-   * its turn is not run again after a crash. Rejects with a sentence for the agent when that cannot be stored.
+   * its turn is not run again after a crash. Rejects with a message for the agent if that cannot be stored.
    */
   acting?: () => Promise<void>;
   log: Logger;
   clock: Clock;
-  /** Aborted when nobody wants the session any more; opening must then fail and leave no process. */
+  /** Aborted when the session is no longer needed; opening must then fail and leave no process. */
   signal: AbortSignal;
 }
 
@@ -140,15 +140,15 @@ export interface RuntimeFacts {
   program: string | null;
   version: string | null;
   login: LoginState;
-  /** One sentence for the user: why no session can start. */
+  /** User-facing reason why no session can start. */
   problem: string | null;
-  /** What the owner should know although sessions start. */
+  /** Warnings for the owner that do not keep sessions from starting. */
   warnings: readonly string[];
 }
 
 /** Models that an agent program offers by itself. */
 export interface OfferedModels {
-  /** What it uses unless told otherwise. */
+  /** Its default model. */
   current: string | null;
   available: readonly { id: string; name: string }[];
 }
@@ -156,9 +156,9 @@ export interface OfferedModels {
 /** A way to run agents. One instance serves one agent's configuration. */
 export interface Runtime {
   readonly type: "agent-cli" | "acp" | "builtin" | "starter";
-  /** Starts a session. Rejects with one sentence for the user (an `Error`, no path or secret in its message). */
+  /** Starts a session. Rejects with a user-facing message (an `Error` without path or secret). */
   open(options: OpenOptions): Promise<RuntimeSession>;
-  /** What is known of the program; may run it, so nothing that somebody waits for should. Never rejects. */
+  /** What is known about the program; may run it, so do not call this while someone waits. Never rejects. */
   inspect(): Promise<RuntimeFacts>;
   /** The program's own models as its latest session told them; null before. Absent where models are the gateway's. */
   models?(): OfferedModels | null;

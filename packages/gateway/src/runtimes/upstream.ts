@@ -1,9 +1,9 @@
 import type { RuntimeEvent } from "./types.ts";
 
-/** Repeats of a failed model call where the configuration does not say. */
+/** Default number of retries of a failed model call. */
 export const DEFAULT_MAX_RETRIES = 3;
 
-/** Bounds the repeats of programs that are built on Claude Code; others do not know the variable. */
+/** Limits the retries of programs that are built on Claude Code; others ignore the variable. */
 export function retryEnvironment(
   hostEnv: Readonly<Record<string, string | undefined>>,
   maxRetries: number | undefined,
@@ -40,7 +40,7 @@ function meaningOf(status: number): { cause: string; remedy: string } | undefine
   }
 }
 
-/** One sentence for the user about a model call that failed for good; undefined where the status says little. */
+/** User-facing message for a model call that finally failed; undefined if the status says little. */
 export function upstreamFailure(status: number | undefined): string | undefined {
   const meaning = status === undefined ? undefined : meaningOf(status);
   return meaning && `The model provider ${meaning.cause}; ${meaning.remedy}.`;
@@ -73,7 +73,7 @@ export function retryEvent({
 const STATUS_IN_TEXT = /\b(?:api error|http|status|status code|code)["']?\s{0,4}[:=]?\s{0,4}([45]\d\d)\b/i;
 const LOOKED_AT_CHARS = 2000;
 
-/** HTTP status that an agent program's error text tells. */
+/** HTTP status in an agent program's error text. */
 export function statusIn(said: string): number | undefined {
   const [, status] = STATUS_IN_TEXT.exec(said.slice(0, LOOKED_AT_CHARS)) ?? [];
   return status === undefined ? undefined : Number(status);

@@ -19,9 +19,9 @@ export interface ShareDeps {
   config: Pick<ConfigStore, "current">;
   clock: Clock;
   log: Logger;
-  /** Of the media room: copies an image into the agent's media folder; resolves to where clients fetch it. */
+  /** From the media room: copies an image into the agent's media folder; resolves to its URL path for clients. */
   keepImage(agentId: string, file: Pick<OpenedFile, "handle">): Promise<string>;
-  /** Of the media room: copies a file into the agent's media folder, so that it can be sent later as it is now. */
+  /** From the media room: copies a file into the agent's media folder, so that it can be sent later unchanged. */
   keepFile(agentId: string, file: Pick<OpenedFile, "handle">, name: string): Promise<KeptFile>;
 }
 
@@ -36,7 +36,7 @@ export interface OutgoingFile {
 /** The session that a tool is called in. */
 export interface ShareToolScope extends ShareScope {
   onAttachment(attachment: Attachment): void;
-  /** There where the session belongs to a chat that takes files. */
+  /** Set if the session belongs to a chat that accepts files. */
   onFile?: ((file: OutgoingFile) => void) | undefined;
 }
 
@@ -48,17 +48,17 @@ export interface ShareScope {
   readonly sessionDir: string;
 }
 
-/** A minted share. `url` is there when the gateway has a public URL. */
+/** A new share. `url` is set if the gateway has a public URL. */
 export interface ShareItem {
   share_id: string;
-  /** 32 random bytes as base64url; given out once. */
+  /** 32 random bytes as base64url; returned only once. */
   token: string;
   url?: string;
   /** Unix milliseconds. */
   expires_at: number;
 }
 
-/** What a share keeps of its file. */
+/** What a share stores about its file. */
 interface Shared {
   path: string;
   identity: string;
@@ -74,7 +74,7 @@ async function take(opening: Promise<OpenedFile>): Promise<Shared> {
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SWEEP_MS = 10 * 60_000;
 export const DEFAULT_TTL_SECONDS = 1800;
-/** Providers fetch what a message links to when it is sent or when it is first looked at. */
+/** Providers fetch linked files when a message is sent or first viewed. */
 const LINK_TTL_SECONDS = 86_400;
 
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
@@ -131,9 +131,9 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     publicPath: base === undefined ? undefined : new URL(base).pathname,
 
     /**
-     * Mints one share a path, all or none. The share is of that file, and of nothing that takes its place.
+     * Creates one share per path, all or none. A share is for that very file, not for another that takes its place.
      * @throws GatewayError `ARTIFACT_PATH_DENIED` outside workspace, session folder and media folder,
-     * `INVALID_REQUEST` when there is no file
+     * `INVALID_REQUEST` if there is no file
      */
     async mint(
       scope: ShareScope,
@@ -171,7 +171,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
       }
     },
 
-    /** The agent of a share; undefined when there is no such share. */
+    /** The agent of a share; undefined if there is no such share. */
     agentOfShare: (shareId: string): string | undefined =>
       db.all<{ agent_id: string }>("SELECT agent_id FROM shares WHERE id = ?", [shareId])[0]?.agent_id,
 
@@ -205,7 +205,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     /** The tools `share_file` and `share_image` for a session's agent. */
     tools: (scope: ShareToolScope): ShareTool[] =>
       createShareTools({
-        // An agent's own paths start in its workspace, where it runs.
+        // Relative paths start in the agent's workspace, where it runs.
         open: (path) => openScoped(scope, resolve(agentOf(scope.agentId)?.workspace ?? "/", path)),
         keepImage: (file) => keepImage(scope.agentId, file),
         onAttachment: (attachment) => scope.onAttachment(attachment),
@@ -214,7 +214,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
             if (error instanceof GatewayError && error.code === "PAYLOAD_TOO_LARGE") return undefined;
             throw error;
           }),
-        // Which chat a session belongs to is known at the call, not when its tools are made.
+        // A session's chat is known at the call, not when its tools are created.
         sendFile: ({ path, name, mime }) => {
           scope.onFile?.({ path, name, mime });
           return scope.onFile !== undefined;
@@ -238,6 +238,6 @@ function refusal({ problem }: PathError, path: string): GatewayError {
     });
   }
   return new GatewayError("ARTIFACT_PATH_DENIED", undefined, {
-    details: [{ path, message: "is outside what the session may share" }],
+    details: [{ path, message: "is outside the folders that the session may share" }],
   });
 }

@@ -4,7 +4,7 @@ import { detectFile } from "../lib/file-type.ts";
 import type { OpenedFile } from "../lib/guarded/read.ts";
 import { PathError } from "../lib/safe-path.ts";
 
-/** A tool that the agent can call; what it throws goes to the agent as an error. */
+/** A tool that the agent can call; errors it throws are passed to the agent. */
 export interface ShareTool {
   name: string;
   description: string;
@@ -30,27 +30,27 @@ export interface ShareToolDeps {
   open(path: string): Promise<OpenedFile>;
   /** Copies an image into the media folder; resolves to where clients fetch it. */
   keepImage(file: Pick<OpenedFile, "handle">): Promise<string>;
-  /** Copies any other file there; undefined when it is too large. */
+  /** Copies any other file there; undefined if it is too large. */
   keepFile(file: OpenedFile): Promise<KeptFile | undefined>;
   onAttachment(attachment: Attachment): void;
-  /** Sends a kept file into the session's chat; false where that takes none. */
+  /** Sends a stored file into the session's chat; false if the chat accepts none. */
   sendFile(file: KeptFile): boolean;
-  /** Makes a public link to the file; undefined where the gateway has no public URL. */
+  /** Creates a public link to the file; undefined if the gateway has no public URL. */
   mint: ((file: OpenedFile) => Promise<{ url?: string; expires_at: number }>) | undefined;
 }
 
 const args = z.object({
-  path: z.string().min(1).describe("Path of the file, absolute or in the workspace."),
+  path: z.string().min(1).describe("Path of the file, absolute or relative to the workspace."),
   caption: z.string().max(1000).optional().describe("A few words on what the file shows."),
 });
 const { $schema: _, ...inputSchema } = z.toJSONSchema(args);
 
-/** `share_file`, and `share_image`, its older form that takes images alone. */
+/** `share_file`, and `share_image`, its older form for images only. */
 export function createShareTools(deps: ShareToolDeps): ShareTool[] {
   const linkTo = async (file: OpenedFile): Promise<string[]> => {
     const share = await deps.mint?.(file);
     if (share?.url === undefined) return [];
-    return [`Link for the user, good until ${new Date(share.expires_at).toISOString()}: ${share.url}`];
+    return [`Link for the user, valid until ${new Date(share.expires_at).toISOString()}: ${share.url}`];
   };
 
   const attachImage = async (file: OpenedFile): Promise<string[]> => {
@@ -63,12 +63,12 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
     const kept = await deps.keepFile(file);
     if (!kept) {
       const link = await linkTo(file);
-      if (link.length === 0) throw new Error("The file is too large to be shared.");
+      if (link.length === 0) throw new Error("The file is too large to share.");
       return link;
     }
     const { url, name, mime, size } = kept;
     deps.onAttachment({ type: "file", url, name, mime, size });
-    if (deps.sendFile(kept)) return ["The file is sent with your reply."];
+    if (deps.sendFile(kept)) return ["The file will be sent with your reply."];
     return ["The file is attached to your reply.", ...(await linkTo(file))];
   };
 
@@ -80,7 +80,7 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
     });
     try {
       const { mime } = await detectFile(file.handle);
-      // A browser runs what is inside an SVG, so it is a file to download.
+      // Browsers run scripts inside SVG, so it is offered as a download.
       const image = mime.startsWith("image/") && mime !== "image/svg+xml";
       if (imagesOnly && !image) throw new Error("This is not an image; use share_file.");
       const told = image ? await attachImage(file) : await attachFile(file);
@@ -95,7 +95,7 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
       name: "share_file",
       description:
         "Shows a file to the user: an image appears in your reply, any other file is attached to it. " +
-        "Takes the path of a file in the workspace (absolute or relative), the session folder or the media folder.",
+        "Accepts the path of a file in the workspace (absolute or relative), the session folder or the media folder.",
       inputSchema,
       call: (input) => run(input, false),
     },

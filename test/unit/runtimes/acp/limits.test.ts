@@ -159,7 +159,7 @@ test("an unknown program starts with a warning [LIM-3]", async () => {
   });
   expect(warnings).toEqual([
     "The gateway does not know how to limit the tools of fake-acp-agent.mjs: " +
-      "allowTools holds only as far as the program asks for permission.",
+      "allowTools applies only as far as the program asks for permission.",
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { type Fields, isFields, nameOrNull } from "../agent-cli/protocol.ts";
 import { contextShare } from "../agent-cli/turn-state.ts";
 
-/** How the agent lets its model be chosen: an option of the session, or the older request of its own. */
+/** How the agent's model is selected: by a session option, or by the older dedicated request. */
 export interface ModelSwitch {
   /** Id of the option; null for `session/set_model`. */
   configId: string | null;
@@ -9,13 +9,13 @@ export interface ModelSwitch {
   available: readonly { id: string; name: string }[];
 }
 
-/** What the agent has told about its session, apart from turns. */
+/** What the agent has reported about its session, apart from turns. */
 export interface SessionFacts {
   /** Share of the context in use, 0-100. */
   percent: number | undefined;
   /** Model of the last answer. */
   answeredBy: string | undefined;
-  /** Names of the agent's slash commands; undefined until it has told them. */
+  /** Names of the agent's slash commands; undefined until it has reported them. */
   commands: readonly string[] | undefined;
   modelSwitch: ModelSwitch | null;
 }
@@ -27,7 +27,7 @@ export const NO_FACTS: SessionFacts = {
   modelSwitch: null,
 };
 
-/** Values that leave the choice to the agent and name no model. */
+/** Values that leave the choice to the agent instead of naming a model. */
 const NO_MODEL = /^(?:default|auto)$/i;
 
 /** Facts after `session/new`, `session/load` or `session/set_config_option` has answered. */
@@ -45,7 +45,7 @@ export function factsFromUpdate(facts: SessionFacts, update: Fields): SessionFac
       const { used, size } = update;
       const known = typeof used === "number" && typeof size === "number";
       const percent = known ? contextShare({ input: used, output: undefined }, size) : undefined;
-      // claude-agent-acp names the model of the call that the usage is about.
+      // claude-agent-acp names the model of the call that the usage refers to.
       const model = isFields(update._meta) ? nameOrNull(update._meta["_claude/model"]) : null;
       return { ...facts, percent: percent ?? facts.percent, answeredBy: model ?? facts.answeredBy };
     }
@@ -62,13 +62,13 @@ export function factsFromUpdate(facts: SessionFacts, update: Fields): SessionFac
   }
 }
 
-/** The model that answers, where the agent names it. */
+/** The model that answers, if the agent names it. */
 export function modelOf({ answeredBy, modelSwitch }: SessionFacts): string | undefined {
   const chosen = modelSwitch?.current ?? undefined;
   return answeredBy ?? (chosen !== undefined && !NO_MODEL.test(chosen) ? chosen : undefined);
 }
 
-/** The facts once the model was switched; what answered before says nothing of it. */
+/** The facts after switching the model, without those of the previous one. */
 export function withModel(facts: SessionFacts, model: string): SessionFacts {
   const modelSwitch = facts.modelSwitch && { ...facts.modelSwitch, current: model };
   return { ...facts, modelSwitch, answeredBy: undefined };

@@ -3,29 +3,29 @@ import { safeSentence } from "../agent-cli/safe-sentence.ts";
 import { statusIn, upstreamFailure } from "../upstream.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
 
-/** The protocol's code for an agent that wants to be signed in. */
+/** The protocol's code for an agent that requires a login. */
 export const AUTHENTICATION_REQUIRED = -32000;
-/** Names of JSON-RPC codes that SDKs put in front of, or instead of, what happened. */
+/** Names of JSON-RPC codes that SDKs put before, or instead of, the actual error. */
 const CODE_NAME = /^(?:Internal error|Invalid params|Invalid request|Resource not found)(?::\s*|$)/i;
 
 const NOT_SIGNED_IN = "The agent is not signed in: it needs a login or a key.";
 
-/** The agent wants to be signed in, which the gateway cannot do for it. */
+/** The agent requires a login, which the gateway cannot perform for it. */
 export class NotSignedIn extends Error {}
 
-/** What agents write to stderr when they have no login. */
+/** What agents write to stderr when they are not logged in. */
 const LOGIN_HINT =
   /not (?:signed|logged) in|sign in|log ?in\b|authenticat|api[ _-]?key|unauthorized|credential/i;
 /** An escape sequence of a terminal. */
 const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, "g");
 
-/** The line of stderr that says what is missing for a login. */
+/** The line of stderr that says what the login is missing. */
 function loginHint(stderr: string): string | null {
   const lines = stderr.slice(-8192).replaceAll(ESCAPES, "").split("\n");
   return lines.map((line) => line.trim()).findLast((line) => LOGIN_HINT.test(line)) ?? null;
 }
 
-/** A start that failed, with what the agent said about a login on its stderr. */
+/** A failed start, with the agent's stderr hint about a login. */
 export function startFailure(error: unknown, stderr: string): unknown {
   if (!(error instanceof Error)) return error;
   const hint = loginHint(stderr);
@@ -34,7 +34,7 @@ export function startFailure(error: unknown, stderr: string): unknown {
   return new Error(`${error.message.replace(/[.:]\s*$/, "")}: ${said}`, { cause: error });
 }
 
-/** One sentence about an agent that wants to be signed in: what it offers for that, in its own words. */
+/** One sentence about an agent that requires a login, with the methods it offers, in its own words. */
 export function notSignedIn(methods: readonly Fields[]): NotSignedIn {
   const offers = methods
     .slice(0, 4)
@@ -47,7 +47,7 @@ export function notSignedIn(methods: readonly Fields[]): NotSignedIn {
 
 export const PROCESS_ENDED = "The agent process ended unexpectedly.";
 
-/** One sentence for the user about a request that came to nothing. */
+/** User-facing message for a failed request. */
 export function describeFailure(answer: Exclude<RpcAnswer, { type: "result" }>, waitedMs = 0): string {
   switch (answer.type) {
     case "closed":

@@ -17,9 +17,9 @@ export interface AgentTraits {
   version: string | null;
   images: boolean;
   loadSession: boolean;
-  /** Ways to sign in that the agent offers. */
+  /** Login methods that the agent offers. */
   authMethods: readonly Fields[];
-  /** Takes up a session without repeating it. */
+  /** Resumes a session without replaying it. */
   resumeSession: boolean;
 }
 
@@ -79,7 +79,7 @@ export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits
 }
 
 /**
- * Takes up the conversation that `resume` names, or starts a new one when there is none or the agent does not know it.
+ * Resumes the conversation that `resume` names, or starts a new one if there is none or the agent does not know it.
  * @throws Error with one sentence when the agent opens none.
  */
 export async function openSession(
@@ -97,7 +97,7 @@ export async function openSession(
     if (answer.type !== "error") {
       return { id: resume, resumed: true, result: resultOf(answer, SESSION_MS) };
     }
-    log.info({ code: answer.code }, "the conversation could not be taken up; starting a new one");
+    log.info({ code: answer.code }, "could not resume the conversation; starting a new one");
   }
   const create = () => rpc.request("session/new", about, { timeoutMs: SESSION_MS });
   let answer = await create();
@@ -107,17 +107,17 @@ export async function openSession(
   }
   const result = resultOf(answer, SESSION_MS);
   const id = nameOrNull(result.sessionId);
-  if (id === null) throw new Error("The agent opened no session.");
+  if (id === null) throw new Error("The agent did not open a session.");
   return { id, resumed: false, result };
 }
 
 const wantsLogin = (answer: RpcAnswer) => answer.type === "error" && answer.code === AUTHENTICATION_REQUIRED;
 
-/** Ways to sign in that only read a key from the agent's environment; any other waits for a person. */
+/** Login methods that only read a key from the agent's environment; any other waits for a person. */
 const BY_KEY = /api[-_ ]?key|^(?:openai|anthropic|gemini|vertex-ai)$/i;
 const SIGN_IN_MS = 10_000;
 
-/** Signs in by a key that the agent's environment has; false where no such way is offered, or it leads nowhere. */
+/** Logs in with a key from the agent's environment; false if no such method is offered, or it fails. */
 async function signIn(rpc: RpcPeer, { authMethods }: AgentTraits, log: Logger): Promise<boolean> {
   const method = authMethods.find(
     ({ id, type }) => typeof id === "string" && type !== "terminal" && BY_KEY.test(id),

@@ -17,12 +17,12 @@ export interface AcpOptions {
   cwd?: string | undefined;
   /** Tools of the agent program: all when unset. */
   allowTools?: boolean | readonly string[] | undefined;
-  /** Repeats of a failed model call, for the programs that can be told. */
+  /** Retries of a failed model call, for programs that support a limit. */
   maxRetries?: number | undefined;
 }
 
 /**
- * Runs agents by any program that speaks the Agent Client Protocol, version 1, over its pipes
+ * Runs agents with any program that speaks the Agent Client Protocol, version 1, over its pipes
  * (https://agentclientprotocol.com): one process per session.
  *
  * @example

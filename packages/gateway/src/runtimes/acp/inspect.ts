@@ -5,18 +5,18 @@ import type { LoginState, OfferedModels, RuntimeFacts } from "../types.ts";
 import type { AcpOptions } from "./index.ts";
 import { cannotLimit, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
 
-/** What the sessions of one agent have learnt about its program. */
+/** What an agent's sessions have learnt about its program. */
 export interface Seen {
   /** As it introduced itself. */
   agentName: string | null;
   version: string | null;
   login: LoginState;
   models: OfferedModels | null;
-  /** A model that was asked for and that it does not offer. */
+  /** A model that was requested but that it does not offer. */
   refusedModel: string | null;
 }
 
-/** What is known of an agent program, with what its sessions have learnt. Starts nothing. */
+/** What is known about an agent program, including from its sessions. Starts nothing. */
 export async function inspectAcp(options: AcpOptions, seen: Seen): Promise<RuntimeFacts> {
   const { command, cwd = process.cwd() } = options;
   const program = programName(command);
@@ -37,4 +37,4 @@ export async function inspectAcp(options: AcpOptions, seen: Seen): Promise<Runti
 }
 
 const notOffered = (model: string) =>
-  `The agent does not offer the model ${model} and uses its own: /model lists those that it has.`;
+  `The agent does not offer the model ${model} and uses its own; /model lists the models it offers.`;

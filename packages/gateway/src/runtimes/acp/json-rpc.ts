@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
 
-/** How a request ended. A request never throws: the four ways are all ordinary with a process at the other end. */
+/** How a request ended. A request never throws: all four outcomes are normal with a process at the other end. */
 export type RpcAnswer =
   | { type: "result"; value: Fields }
   | { type: "error"; code: number; message: string; data: unknown }
@@ -23,7 +23,7 @@ export interface RpcPeer {
   /** Without `timeoutMs` it waits until the answer or the end. */
   request(method: string, params: Fields, options?: { timeoutMs?: number }): Promise<RpcAnswer>;
   notify(method: string, params: Fields): void;
-  /** Takes one line of the other end; what is no message is skipped, as programs also print other things. */
+  /** Handles one line from the other end; skips anything that is not a message, since programs also print other things. */
   receive(line: string): void;
   /** The other end is gone: every open request ends `closed`. */
   end(): void;

@@ -16,12 +16,12 @@ export interface OpenAgent {
   program: KnownProgram | undefined;
 }
 
-/** A second start is for a program that turned out to be a known one; there is no third. */
+/** The second start is for a program that turned out to be a known one; there is no third. */
 const MAX_STARTS = 2;
 
 /**
- * Starts the agent program so that it keeps to the tools that it may use, and opens a session.
- * @throws Error with one sentence when it does not start, or cannot be held to those tools.
+ * Starts the agent program limited to the tools it may use, and opens a session.
+ * @throws Error with a user-facing message if it does not start, or cannot be limited to those tools.
  */
 export async function openAgent(
   runtime: AcpOptions,
@@ -55,7 +55,7 @@ export async function openAgent(
     } catch (error) {
       const stderr = link.process.stderrTail();
       await link.process.close({ graceMs: 0 });
-      log.warn({ err: error, stderr }, "the agent could not be started");
+      log.warn({ err: error, stderr }, "could not start the agent");
       if (error instanceof NotSignedIn) seen.login = "missing";
       throw startFailure(error, stderr);
     } finally {

@@ -4,11 +4,11 @@ import { resolveProgram } from "../../lib/process.ts";
 import type { Fields } from "../agent-cli/protocol.ts";
 import { limitClaude, limitCodex, limitGemini, limitOpencode, limitQwen } from "./limits.ts";
 
-/** What a program is started with so that it keeps to the tools that it may use. */
+/** How to start a program so that it is limited to the tools it may use. */
 export interface Limits {
-  /** Arguments added at the end. */
+  /** Arguments to append. */
   args?: readonly string[];
-  /** Arguments of the configuration that would lift the limits: left out, with their values. */
+  /** Configured arguments that would lift the limits; they are removed, with their values. */
   without?: readonly string[];
   env?: Readonly<Record<string, string>>;
   /** `_meta` of `session/new`. */
@@ -22,21 +22,21 @@ export interface LimitRequest {
   ownTools: readonly string[];
   /** Private folder of the session, for files that the program reads at its start. */
   dir: string;
-  /** Environment that the agent is configured with. */
+  /** The agent's configured environment. */
   env: Readonly<Record<string, string>>;
 }
 
 /** An agent program that the gateway knows. */
 export interface KnownProgram {
-  /** Name for people. */
+  /** Display name. */
   name: string;
-  /** Packages and binaries that it comes as. */
+  /** Its packages and binaries. */
   files: readonly string[];
   /** How it introduces itself in its answer to `initialize`. */
   agentName: RegExp;
-  /** Variables that it is always started with; the agent's own win. */
+  /** Variables that are always set; the agent's own take precedence. */
   env?: Readonly<Record<string, string>>;
-  /** How its tools are limited; null where it has no switch for that. */
+  /** How its tools are limited; null if it has no option for that. */
   limit: ((request: LimitRequest) => Promise<Limits>) | null;
   /** Name of the tool of a call that has no name field: from its id or from its first title. */
   toolName?(call: { id: string; title: string | null; first: boolean }): string | null;
@@ -57,7 +57,7 @@ export const PROGRAMS: readonly KnownProgram[] = [
     name: "Gemini CLI",
     files: ["@google/gemini-cli", "gemini-cli", "gemini"],
     agentName: /^gemini-cli$/i,
-    // It takes no tool servers in a folder that nobody has called trusted.
+    // It accepts no tool servers in a folder that is not marked as trusted.
     env: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
     limit: limitGemini,
     toolName: ({ id }) => /^(\w+?)__/.exec(id)?.[1] ?? null,
@@ -109,7 +109,7 @@ export async function recogniseCommand(
   return words.map(recogniseWord).find((program) => program !== undefined);
 }
 
-/** The program by what it calls itself. */
+/** The program, by the name it reports. */
 export function recogniseAgent(agentName: string | null): KnownProgram | undefined {
   return agentName === null ? undefined : PROGRAMS.find((program) => program.agentName.test(agentName));
 }
@@ -128,7 +128,7 @@ function recogniseWord(word: string): KnownProgram | undefined {
 
 const LIMITABLE = PROGRAMS.flatMap(({ name, limit }) => (limit ? [name] : [])).join(", ");
 
-/** Why an agent with limited tools does not start on a program that has no switch for that. */
+/** Why an agent with limited tools does not start on a program that cannot limit them. */
 export function cannotLimit({ name }: KnownProgram): string {
   return (
     `allowTools cannot be enforced for ${name}, so the agent does not start: ` +
@@ -136,10 +136,10 @@ export function cannotLimit({ name }: KnownProgram): string {
   );
 }
 
-/** What the owner of an agent with limited tools must know of a program that is not known. */
+/** Warning for the owner of an agent with limited tools on an unknown program. */
 export function mayNotLimit(name: string): string {
   return (
     `The gateway does not know how to limit the tools of ${name}: ` +
-    "allowTools holds only as far as the program asks for permission."
+    "allowTools applies only as far as the program asks for permission."
   );
 }

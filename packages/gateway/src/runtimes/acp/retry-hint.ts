@@ -1,4 +1,4 @@
-/** What an agent's own words tell of a model API that does not answer as it should. */
+/** What an agent's output says about a failing model API. */
 export interface RetryHint {
   attempt?: number;
   of?: number;

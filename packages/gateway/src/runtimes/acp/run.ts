@@ -44,7 +44,7 @@ export function createRun({ link, sessionId, emit, clock, log, rules, program }:
   const { rpc, process } = link;
   let refused: string | undefined;
   const guard = createToolGuard(rules, clock, (tool) => {
-    log.warn({ tool }, "the agent used a tool that is not allowed, without asking; its turn is ended");
+    log.warn({ tool }, "the agent used a tool that is not allowed, without asking; ending its turn");
     refused = UNASKED;
     void interrupt();
   });

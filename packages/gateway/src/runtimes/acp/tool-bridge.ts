@@ -24,7 +24,7 @@ const MAX_CONNECTIONS = 16;
 const PROOF_MS = 10_000;
 const PREFIX = "agent-gateway-tools-";
 const SOCKET = "socket";
-/** A folder that holds more was filled by somebody else. */
+/** A folder with more entries was filled by something else. */
 const MAX_ENTRIES = 10_000;
 
 export interface ToolBridge {
@@ -63,14 +63,14 @@ export async function openToolBridge({
     await new Promise((done) => server.close(done));
     await place
       .remove()
-      .catch((error: unknown) => log.warn({ err: error }, "a tool socket could not be removed"));
+      .catch((error: unknown) => log.warn({ err: error }, "could not remove a tool socket"));
   };
   try {
     await listen(server, place.path);
   } catch (error) {
     await close();
-    log.error({ err: error }, "the tool socket could not be opened");
-    throw new Error("The gateway's tools could not be offered to the agent.", { cause: error });
+    log.error({ err: error }, "could not open the tool socket");
+    throw new Error("Could not offer the gateway's tools to the agent.", { cause: error });
   }
   return {
     server: {
@@ -154,7 +154,7 @@ async function inFolder(path: string, task: (folder: Folder) => Promise<void>): 
   await (folder && task(folder).finally(() => folder.close()));
 }
 
-/** Removes the sockets of gateways that were killed. What belongs to somebody else stays. */
+/** Removes the sockets of gateways that were killed. Leaves other users' files alone. */
 async function removeLeftovers(folder: Folder): Promise<void> {
   for await (const entry of folder.entries(MAX_ENTRIES)) {
     const pid = entry.name.startsWith(PREFIX)

@@ -8,8 +8,8 @@ export type Conversation = { type: "new"; id: string } | { type: "resume"; id: s
 const MIN_WINDOW_TOKENS = 60_000;
 
 /**
- * Tools of Claude Code that reach beyond their session or wait for somebody who is not there: other sessions on the
- * machine, turns that nobody asked for, questions to a terminal.
+ * Tools of Claude Code that reach beyond their session or wait for someone who is not there: other sessions on the
+ * machine, unsolicited turns, questions to a terminal.
  */
 const WITHHELD_TOOLS = [
   "ListAgents",
@@ -46,12 +46,12 @@ export function buildArguments(
   // Every tool use is asked over the control channel and answered there by the agent's configuration.
   args.push("--permission-prompt-tool", "stdio");
   if (options.allowTools === true) args.push("--disallowedTools", WITHHELD_TOOLS.join(","));
-  // Reading tools ask nobody: what is not allowed must not be there at all.
+  // Reading tools do not ask for permission, so tools that are not allowed must be absent.
   else args.push("--tools", options.allowTools === false ? "" : options.allowTools.join(","));
   const servers = options.tools.length > 0 ? { [GATEWAY_SERVER]: { type: "sdk", name: GATEWAY_SERVER } } : {};
   args.push("--mcp-config", JSON.stringify({ mcpServers: servers }), "--strict-mcp-config");
   if (options.instructions !== undefined) args.push("--append-system-prompt", options.instructions);
-  // Otherwise a resumed conversation keeps the instructions of its first start.
+  // Otherwise a resumed conversation keeps the instructions from its first start.
   if (optional.has("--system-prompt-snapshot")) args.push("--system-prompt-snapshot", "off");
   return args;
 }
@@ -64,7 +64,7 @@ export function runtimeEnvironment(
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_AUTOUPDATER: "1",
-    // Work that goes on after the answer would write into the next turn.
+    // Work that continues after the answer would write into the next turn.
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
     CLAUDE_CODE_DISABLE_CRON: "1",
     ...(contextWindow !== undefined && contextWindow >= MIN_WINDOW_TOKENS

@@ -39,7 +39,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   const receive = (text: string) => {
     const line = parseLine(text);
     if (line === null) {
-      log.debug({ chars: text.length }, "the agent program wrote a line that is no message");
+      log.debug({ chars: text.length }, "the agent program wrote a line that is not a message");
       return;
     }
     switch (line.kind) {

@@ -1,10 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { AgentLine, Fields } from "./protocol.ts";
 
-/** Unanswered for so long, a control request counts as unsupported. */
+/** A control request that is unanswered for this long counts as unsupported. */
 export const CONTROL_TIMEOUT_MS = 2000;
 
-/** `unsupported`: nobody answers control requests; `refused`: this one was answered with an error. */
+/** `unsupported`: control requests are not answered; `refused`: this one was answered with an error. */
 export type ControlAnswer = { type: "ok"; response: Fields } | { type: "refused" } | { type: "unsupported" };
 
 /** The gateway's side of the control channel: requests to the agent program. */

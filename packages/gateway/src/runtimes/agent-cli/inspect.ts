@@ -6,7 +6,7 @@ import { NOT_LOGGED_IN, readLogin } from "./login.ts";
 import { locateProgram, readVersion } from "./probe.ts";
 import type { AgentCliOptions } from "./start.ts";
 
-/** What is known of the agent program without a session of it: whether it is there, its version and its login. */
+/** What is known about the agent program without a session: whether it exists, its version and its login. */
 export async function inspectAgentCli({
   command,
   hostEnv,

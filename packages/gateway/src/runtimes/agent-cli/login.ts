@@ -13,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `claude auth status` takes 0.3 s; a burst of other starts makes it slower. */
 const STATUS_TIMEOUT_MS = 5000;
-/** How long an answer other than "logged in" is believed: a login at a terminal changes no file on every system. */
+/** How long to trust an answer other than "logged in": on some systems a login in a terminal changes no file. */
 const RETRY_MS = 10_000;
 
 const known = new Map<string, { login: Promise<LoginState>; at: number }>();
@@ -22,7 +22,7 @@ export const NOT_LOGGED_IN =
   "The agent program is not logged in: log in with it as the user that runs the gateway, " +
   "or set ANTHROPIC_API_KEY in the agent's env.";
 
-/** Claude Code's own words, which advise a command that only its terminal has. */
+/** Claude Code's own message, which suggests a command that exists only in its terminal. */
 export function saysNotLoggedIn(message: string): boolean {
   return /not logged in|please run \/login|invalid api key · /i.test(message);
 }

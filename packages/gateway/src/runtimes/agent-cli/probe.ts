@@ -48,8 +48,8 @@ export async function locateProgram(
 }
 
 /**
- * Asks an installed Claude Code for its flags, once per installed version. Other programs are never run for it, since
- * nobody knows what a second start of them does. Never rejects.
+ * Asks an installed Claude Code for its flags, once per installed version. Other programs are never run for this,
+ * because a second start of them could have side effects. Never rejects.
  */
 export async function probeProgram(
   command: readonly string[],

@@ -11,7 +11,7 @@ export interface RequestHandler {
 
 /**
  * @param allowTools the agent's configuration: all tools, none, or these; the gateway's own are always allowed.
- * @param acting awaited before a tool is allowed; rejects with a sentence for the agent.
+ * @param acting awaited before a tool is allowed; rejects with a message for the agent.
  */
 export function createRequestHandler(
   allowTools: boolean | readonly string[],

@@ -21,7 +21,7 @@ export interface Run {
   readonly answering: boolean;
   /** Resolves when it is over for this process. */
   readonly end: Promise<RunEnd>;
-  /** Resolves as soon as somebody wants it to end. */
+  /** Resolves as soon as it is asked to end. */
   readonly unwanted: Promise<void>;
   /** The user line was handed to the process. */
   sentTo(connection: Connection): void;
@@ -56,7 +56,7 @@ export function createRun(
     return over;
   };
 
-  /** Asks over the control channel; false when that leads nowhere. */
+  /** Asks over the control channel; false if that fails. */
   async function ask({ control }: Connection): Promise<boolean> {
     for (let attempt = 0; attempt < INTERRUPT_ATTEMPTS && control.supported !== false; attempt++) {
       const answer = await Promise.race([control.request({ subtype: "interrupt" }), end.promise]);

@@ -10,7 +10,7 @@ const HIDDEN: readonly [RegExp, string][] = [
   [/(^|[\s"'`(=[])(?:~|[A-Za-z]:)?[\\/](?:[^\s"'`()[\]/\\]+[\\/])[^\s"'`()[\]]*/g, "$1[path]"],
 ];
 
-/** Makes one sentence for the user out of what an agent program reported. */
+/** Turns an agent program's error into a user-facing message. */
 export function safeSentence(reported: string, otherwise: string): string {
   let text = plainMessage(reported)
     .slice(0, MAX_CHARS * 8)

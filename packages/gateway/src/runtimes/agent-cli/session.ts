@@ -28,7 +28,7 @@ const failed = (error: string): TurnOutcome => ({ status: "failed", text: "", er
 /** One start of the program. */
 interface Link extends Connection {
   conversation: Conversation;
-  /** It has said something that only a start that worked leads to. */
+  /** It has said something that proves the start succeeded. */
   proven: boolean;
   /** It has said who it is. */
   introduced: boolean;
@@ -57,7 +57,7 @@ export async function openAgentCliSession(
   let model = options.model;
   let answeredBy: string | undefined;
   let sessionId: string | null = null;
-  // An imported session keeps its id; the program takes UUIDs alone.
+  // An imported session keeps its id; the program accepts only UUIDs.
   const ownId = UUID.test(options.sessionId) ? options.sessionId : randomUUID();
   let version: string | null = null;
   let lastPercent: number | undefined;
@@ -67,7 +67,7 @@ export async function openAgentCliSession(
 
   const window = () => (model === options.model ? options.contextWindow : undefined);
 
-  /** Any program can answer control requests; only one that tells its version is known to keep sessions. */
+  /** Any program can answer control requests; only one that reports its version is known to keep sessions. */
   const isClaudeCode = () =>
     link.control.supported === true && (version !== null || launch.traits.claudeCode);
 
@@ -83,7 +83,7 @@ export async function openAgentCliSession(
       onLine: (line) => receive(started, line),
       onOverflow() {
         log.error({}, "the agent program wrote a line that is too long");
-        current?.fail({ error: "The agent sent more in one piece than can be taken." });
+        current?.fail({ error: "The agent sent more data in one piece than the gateway accepts." });
         started.process.kill("SIGKILL");
       },
     });
@@ -159,7 +159,7 @@ export async function openAgentCliSession(
     }
     restarts++;
     owesResult = false;
-    log.info({ from: from.conversation.type }, "the conversation could not be taken up; starting a new one");
+    log.info({ from: from.conversation.type }, "could not resume the conversation; starting a new one");
     ready = start(next).then(prime).catch(end);
     current?.lose();
   }

@@ -187,7 +187,7 @@ function toolUse(state: TurnState, id: string, name: string, input: string | und
 function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant" }>): TurnStep {
   const usage = line.usage?.input === undefined ? null : line.usage;
   let next: TurnState = { ...withUsage(state, usage), model: line.model ?? state.model };
-  // An API error is told by the result; as text it would be stored as the agent's words.
+  // The result reports an API error; as text it would be stored as the agent's words.
   if (line.apiError) return quiet(next);
   const events: RuntimeEvent[] = [];
   const take = (step: TurnStep) => {
@@ -251,7 +251,7 @@ function image(state: TurnState, { mime, base64 }: { mime: string; base64: strin
 
 function result(state: TurnState, line: ResultLine): TurnStep {
   const seen = state.usage.input === undefined ? withUsage(state, line.usage) : state;
-  // A program that streams nothing says it all here; readers of the stream get it too.
+  // A program that streams nothing says everything here; readers of the stream get it too.
   const only = !line.isError && !line.aborted && seen.text === "" && line.text !== "";
   const step: TurnStep = only ? say(seen, line.text) : quiet(seen);
   return { ...step, result: line };

@@ -17,7 +17,7 @@ const builtinConfig = z.object({
   provider: z.enum(["anthropic", "openai", "openai-compatible"], {
     error: "must be anthropic, openai or openai-compatible",
   }),
-  baseUrl: z.url({ protocol: /^https?$/, error: "must be an http or https address" }).optional(),
+  baseUrl: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).optional(),
   apiKey: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
   contextWindow: z.number().int().positive().optional(),
@@ -30,7 +30,7 @@ export interface BuiltinSettings {
   provider: Provider;
   baseUrl: string | undefined;
   apiKey: string | undefined;
-  /** Model of a session that names none; undefined when there is no choice to make it from. */
+  /** Default model of a session; undefined if there is none to choose. */
   model: string | undefined;
   contextWindow: number;
   maxRetries: number;
@@ -41,7 +41,7 @@ export interface BuiltinSettings {
 /**
  * Reads an agent's `runtime` section and fills it from the environment (the agent's over the gateway's): keys from
  * `ANTHROPIC_API_KEY` and `OPENAI_API_KEY`, addresses from `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL`.
- * @throws Error with one sentence that names the wrong key or the missing variable.
+ * @throws Error with a user-facing message that names the wrong key or the missing variable.
  */
 export function builtinSettings(
   runtime: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
 import type { ModelMessage } from "ai";
 import type { HistoryEntry } from "../../types.ts";
 
-/** What the model is shown of the conversation, and how much of its context that takes. */
+/** The part of the conversation that the model sees, and how much of its context it takes. */
 export interface Conversation {
   messages: ModelMessage[];
   /** Tokens that fit. */

@@ -13,7 +13,7 @@ export interface Failure {
 const OVERFLOW = /context.{0,20}(length|window|size)|too long|maximum.{0,40}tokens|too many (input )?tokens/i;
 const MAX_DETAIL = 500;
 
-/** Puts a failed model request into one sentence. */
+/** Describes a failed model request in one sentence. */
 export function describeFailure(error: unknown, model: string): Failure {
   const message = error instanceof Error ? error.message : String(error);
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;
@@ -21,7 +21,7 @@ export function describeFailure(error: unknown, model: string): Failure {
   const overflow = status === 413 || (isClientError(status) && OVERFLOW.test(`${message} ${body}`));
   return {
     sentence: overflow
-      ? "The conversation is too long for the model; /compact or /clear makes room."
+      ? "The conversation is too long for the model; use /compact or /clear to make room."
       : sentenceFor(error, status, model),
     detail: (status === undefined ? message : `${status}: ${message}`).slice(0, MAX_DETAIL),
     overflow,
@@ -31,11 +31,12 @@ export function describeFailure(error: unknown, model: string): Failure {
 const isClientError = (status: number | undefined) => status === 400 || status === 422;
 
 function sentenceFor(error: unknown, status: number | undefined, model: string): string {
-  if (UnsupportedFunctionalityError.isInstance(error)) return "The model cannot take what was sent to it.";
+  if (UnsupportedFunctionalityError.isInstance(error))
+    return "The model does not accept this kind of content.";
   if (status === undefined) {
     return APICallError.isInstance(error)
       ? "The model provider could not be reached."
-      : "The model provider's answer was broken off or could not be read.";
+      : "The model provider's answer was cut off or could not be read.";
   }
   if (status === 404) return `The model provider does not have the model ${model} (404).`;
   return upstreamFailure(status) ?? `The model provider refused the request (${status}).`;

@@ -30,7 +30,7 @@ export async function connectServers(
       try {
         return await toolsOf(name, server, options);
       } catch (error) {
-        options.warn(`the MCP server ${name} could not be used`, error instanceof Error ? error.message : "");
+        options.warn(`could not use the MCP server ${name}`, error instanceof Error ? error.message : "");
         return {};
       }
     }),

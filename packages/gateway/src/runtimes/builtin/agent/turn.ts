@@ -9,7 +9,7 @@ import { describeFailure, type Failure } from "./failure.ts";
 import { imagesOf, isMcpResult, textOf } from "./mcp-result.ts";
 import type { Models } from "./models.ts";
 
-/** All that one session's process knows. */
+/** State of one session's process. */
 export interface Agent {
   readonly models: Models;
   readonly instructions: string | undefined;
@@ -173,9 +173,9 @@ function named<Name extends "input" | "result">(name: Name, value: unknown): { [
 
 function emptyAnswer(finish: string): Failure | undefined {
   const sentence = {
-    "tool-calls": "The agent used all its steps on tools without an answer.",
+    "tool-calls": "The agent used up all its steps on tools without answering.",
     "content-filter": "The model provider's filter stopped the answer.",
-    length: "The model used up its output on thinking without an answer.",
+    length: "The model used up its output on thinking without answering.",
   }[finish];
   return sentence === undefined ? undefined : { sentence, detail: finish, overflow: false };
 }
