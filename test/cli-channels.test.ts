@@ -142,7 +142,7 @@ describe("channels from the shell", () => {
       [["channels", "pending", "assistant", "smoke"], "channel must be one of"],
       [["channels", "approve", "assistant"], "Missing: channel"],
       [["channels", "approve", "assistant", "smoke", "X"], "channel must be one of"],
-      [["channels", "policy", "assistant", "botchat", "--account", "x"], "devicechat alone"],
+      [["channels", "policy", "assistant", "botchat", "--account", "x"], "for devicechat only"],
       [["trace"], "Missing: message"],
     ] as const) {
       const { code, stderr } = await cli(args);
