@@ -215,9 +215,7 @@ describe("share_file", () => {
     await writeFile(join(base, "ws/huge.zip"), "huge");
     const huge = { path: join(base, "ws/huge.zip") };
     expect((await call(shares, "share_file", huge, true)).text).toContain("/shared/");
-    expect((await call(plain, "share_file", huge, true)).text).toBe(
-      "error: The file is too large to share.",
-    );
+    expect((await call(plain, "share_file", huge, true)).text).toBe("error: The file is too large to share.");
   });
 
   it("says what it cannot do", async () => {
