@@ -300,9 +300,9 @@ describe("time zones", () => {
         },
       }),
     );
-    expect(gateway.output()).toContain("gateway.timezone: is not a known time zone; UTC is used");
+    expect(gateway.output()).toContain("gateway.timezone: is not a known time zone; using UTC");
     expect(gateway.output()).toContain(
-      "gateway.history.cleanupTimezone: is not a known time zone; gateway.timezone is used",
+      "gateway.history.cleanupTimezone: is not a known time zone; using gateway.timezone",
     );
     expect(gateway.output()).not.toContain("dreamTimezone");
   });
