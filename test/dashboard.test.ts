@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await logIn(page, "no-such-key");
     await page.getByText("The gateway does not know this API key.").waitFor();
     await logIn(page, KEYS.plain);
-    await page.getByText("Only an admin key opens the dashboard.").waitFor();
+    await page.getByText("The dashboard requires an admin key.").waitFor();
     await logIn(page, KEYS.admin);
     await box().waitFor();
     const cookies = await seen.context.cookies();

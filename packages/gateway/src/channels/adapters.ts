@@ -107,7 +107,7 @@ export function createAdapters(deps: AdaptersDeps) {
       };
       deps.onReady(place, agent);
     } catch (error) {
-      state.lastError = "The channel could not be started; the log says why.";
+      state.lastError = "Could not start the channel; see the log for the reason.";
       own.error({ err: error }, "the channel could not be started");
     }
     return slot;

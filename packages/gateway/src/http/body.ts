@@ -8,12 +8,12 @@ const MAX_JSON_BYTES = 1024 * 1024;
 const MAX_INTERVALS = 4;
 const JSON_TYPE = /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i;
 
-/** How much of a body is taken, and how long it may need. */
+/** Size and time limits of a body. */
 interface BodyLimits {
   maxBytes: number;
-  /** A body of which nothing came for so long is given up, and any that takes four times as long. */
+  /** A body is given up when nothing arrives for this long, or when it takes four times as long in all. */
   idleMs: number;
-  /** What to tell of a larger one. */
+  /** The message when a body is larger. */
   tooLarge: string;
 }
 const JSON_LIMITS: BodyLimits = {
@@ -30,7 +30,7 @@ export function hasBody(req: IncomingMessage): boolean {
 /**
  * The request's JSON; undefined when there is no body.
  * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `INVALID_JSON`, or `INVALID_REQUEST` (408) when
- * the body does not come.
+ * the body does not arrive in time.
  */
 export async function readJson(req: IncomingMessage, clock: Clock): Promise<unknown> {
   if (!hasBody(req)) return undefined;
@@ -52,14 +52,14 @@ export async function readJson(req: IncomingMessage, clock: Clock): Promise<unkn
 }
 
 /**
- * The bytes of a body as they came; none when there is no body.
+ * The raw bytes of a body; empty when there is no body.
  * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE` for a compressed one, `PAYLOAD_TOO_LARGE`, or `INVALID_REQUEST` (408)
- * when it does not come.
+ * when it does not arrive in time.
  */
 export async function readBytes(req: IncomingMessage, clock: Clock, limits: BodyLimits): Promise<Buffer> {
   if (!hasBody(req)) return Buffer.alloc(0);
   if ((req.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
-    throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "A compressed body is not accepted.");
+    throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not accepted.");
   }
   if (Number(req.headers["content-length"] ?? 0) > limits.maxBytes) {
     throw new GatewayError("PAYLOAD_TOO_LARGE", limits.tooLarge);
@@ -67,32 +67,32 @@ export async function readBytes(req: IncomingMessage, clock: Clock, limits: Body
   return collect(req, clock, limits);
 }
 
-/** A body that is handed on as it comes must bring this much in this time, or its connection is given up. */
+/** A body that is passed on as it arrives must deliver this much in this time, or its connection is dropped. */
 const RAW_LOOK_MS = 30_000;
 const RAW_LEAST_BYTES = 16 * 1024;
-/** An upload is of limited size, and so is its time; an import is not. */
+/** An upload has a size limit, so it has a time limit too; an import has neither. */
 const BINARY_LOOKS = 30;
 
 const lateBody = () =>
-  new GatewayError("INVALID_REQUEST", "The body did not come in time.", {
+  new GatewayError("INVALID_REQUEST", "The body did not arrive in time.", {
     status: 408,
     headers: { connection: "close" },
   });
 
-/** Calls `late` once when a raw body comes too slowly. A body that waits for the gateway is not slow. */
+/** Calls `late` once when a raw body arrives too slowly. A body that waits for the gateway is not slow. */
 export function watchRawBody(
   req: IncomingMessage,
   clock: Clock,
   kind: "binary" | "ndjson",
   late: (error: GatewayError) => void,
 ): void {
-  // What came along with the headers is not known, so the first look lets everything pass.
+  // How much arrived with the headers is unknown, so the first check lets everything pass.
   let before = Number.NEGATIVE_INFINITY;
   let looks = 0;
   const stop = clock.every(RAW_LOOK_MS, () => {
     if (req.complete || req.destroyed) return stop();
     const { bytesRead } = req.socket;
-    // What lies there unread is ours to take.
+    // What is buffered there is waiting for us, not for the client.
     const slow = bytesRead - before < RAW_LEAST_BYTES && req.readableLength === 0;
     before = bytesRead;
     if (!slow && (kind === "ndjson" || ++looks < BINARY_LOOKS)) return;
@@ -132,7 +132,7 @@ function collect(
       settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)));
     const onClose = () =>
       settle(() => reject(new GatewayError("INVALID_REQUEST", "The body ended before it was complete.")));
-    // One look per interval instead of a new timer per chunk.
+    // One check per interval instead of a new timer per chunk.
     const stop = clock.every(idleMs, () => {
       if (size === before || ++intervals >= MAX_INTERVALS) {
         return settle(() => reject(lateBody()));

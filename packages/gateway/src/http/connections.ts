@@ -8,22 +8,22 @@ import type { Logger } from "../lib/logger.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { endRaw } from "./upgrade.ts";
 
-/** Looks at the readers within one limit: a stalled one is cut off at most this part of the limit too late. */
+/** How often readers are checked, as a fraction of the limit: a stalled one is cut off at most this much late. */
 const LOOKS = 4;
 
 interface Connection {
   group: string;
-  /** What the peer had taken at the last look, and since when it has taken nothing more. */
+  /** What the peer had taken at the last check, and since when it has taken nothing more. */
   taken: string;
   since: number;
 }
 
 export interface Connections {
-  /** Connections that are open, and those whose peer has not taken all that was written; bytes received on them. */
+  /** Open connections, those whose peer has not taken everything that was written, and the bytes received. */
   count(): { open: number; waiting: number; received: number };
 }
 
-/** Bytes that the kernel has not taken yet of the write that is under way; Node's own timeouts read it too. */
+/** Bytes of the write in progress that the kernel has not taken yet; Node's own timeouts read this field too. */
 const inFlight = (socket: Socket): number =>
   (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 
@@ -32,8 +32,8 @@ const takenOf = (socket: Socket): string =>
   `${socket.bytesWritten - socket.writableLength} ${inFlight(socket)}`;
 
 /**
- * Bounds a server's connections: how many there are, from one address too, and how long a peer may leave what was
- * written to it lie. One look at the sockets stands for a deadline on every reply, streams and errors among them.
+ * Limits a server's connections: their total, their number per address, and how long a peer may leave written data
+ * unread. One periodic check of the sockets replaces a deadline on every reply, streams and errors included.
  */
 export function watchConnections(
   server: Server,
@@ -51,7 +51,7 @@ export function watchConnections(
     );
   };
 
-  // What is refused must not reach the parser: a request that came along would run all the same.
+  // A refused connection must not reach the parser: a request sent along with it would run all the same.
   const serve = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
@@ -59,13 +59,13 @@ export function watchConnections(
     const group = addressGroup(socket.remoteAddress ?? "");
     const same = perGroup.get(group) ?? 0;
     if (connections.size >= most) {
-      // Idle ones make room for whoever tries again.
+      // Close idle connections to make room for whoever tries again.
       server.closeIdleConnections();
       return refuse(socket, "gateway.maxConnections is reached");
     }
-    // A proxy on this machine brings everyone's connections.
+    // A proxy on this machine carries everyone's connections.
     if (same >= most / 2 && !isLoopbackHost(socket.remoteAddress ?? "")) {
-      return refuse(socket, "one address has half of gateway.maxConnections");
+      return refuse(socket, "one address holds half of gateway.maxConnections");
     }
     perGroup.set(group, same + 1);
     connections.set(socket, { group, taken: "", since: clock.now() });
@@ -87,7 +87,7 @@ export function watchConnections(
         connection.taken = taken;
         connection.since = now;
       } else if (now - connection.since >= limit) {
-        log.info({ address: socket.remoteAddress }, "connection closed: its reader had stopped reading");
+        log.info({ address: socket.remoteAddress }, "connection closed: the client stopped reading");
         socket.destroy();
       }
     }

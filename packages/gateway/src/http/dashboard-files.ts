@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
   ".map": "application/json; charset=utf-8",
 };
-/** No inline script or style, nothing from elsewhere, in no frame. */
+/** No inline scripts or styles, nothing from other origins, no framing. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; " +
   "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -25,15 +25,15 @@ const NOT_BUILT =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Agent Gateway</title>' +
   "<p>The dashboard is not built. Build it with <code>npm run build</code>, then reload this page.</p></html>";
 
-/** Bundlers put the hash of its content into such a file's name, so it never changes. */
+/** Bundlers put the content hash into these file names, so the content never changes. */
 const HASHED = /^assets\/[^/]{1,100}-[A-Za-z0-9_-]{8,40}\.[a-z0-9]{1,10}$/;
 
 type Bytes = { status: number; headers: Record<string, string>; bytes: Uint8Array | string };
 
 export interface DashboardFiles {
-  /** `index.html`, or a sentence where nothing is built. */
+  /** `index.html`, or a notice if the dashboard is not built. */
   page(status: number): Promise<Bytes>;
-  /** @throws GatewayError `NOT_FOUND` for everything but a file inside the folder */
+  /** @throws GatewayError `NOT_FOUND` for anything but a file inside the folder */
   asset(
     path: string,
     req: IncomingMessage,

@@ -16,7 +16,7 @@ export interface DispatchDeps {
   find: (method: string, url: string) => Match;
   guard: Guard;
   inFlight: InFlight;
-  /** Throws while nothing new may be stored. */
+  /** Throws while no new data may be stored. */
   takeSpace: () => void;
   takeToken: (route: CompiledRoute, id: string) => void;
   hosts: HostGuard;
@@ -25,13 +25,13 @@ export interface DispatchDeps {
   onRequest?: ((method: string, route: string, status: number, ms: number) => void) | undefined;
 }
 
-/** The unread rest of a refused body may hold a connection for so long. */
+/** How long the unread rest of a refused body may hold a connection. */
 const UNREAD_MS = 30_000;
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 
 type Dispatch = (req: IncomingMessage, res: ServerResponse, requestId: string) => Promise<void>;
 
-/** Takes one request through the checks in the order of contract section 3, to its handler and back. Never rejects. */
+/** Takes one request through the checks in the order of contract section 3, then to its handler. Never rejects. */
 export function createDispatcher(deps: DispatchDeps): Dispatch {
   const { find, guard, inFlight, takeToken, takeSpace, hosts, clock, log, onRequest } = deps;
   const fail = (req: IncomingMessage, res: ServerResponse, requestId: string, error: unknown) => {
@@ -56,7 +56,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       const agentId = route.hasAgent ? match.params.agentId : undefined;
       const principal = guard.admit(req, route, agentId);
       if (route.needsKey) {
-        // Before the body is read: a key over its limit must not cost a megabyte of parsing.
+        // Before the body is read: a key over its limit must not cause a megabyte of parsing.
         takeToken(route, principal.id);
         leave = inFlight.enter({ res, requestId, route, agentId, principal });
       }
@@ -90,7 +90,7 @@ function pageInstead(route: CompiledRoute | undefined, req: IncomingMessage, err
 
 type Schema = NonNullable<RouteDecl["body"]>;
 
-/** Each schema is built by the first request that needs it. */
+/** Each schema is built on the first request that needs it. */
 const built = new Map<Schema, ReturnType<Schema>>();
 function builtOnce(make: Schema): ReturnType<Schema> {
   let schema = built.get(make);
@@ -122,7 +122,7 @@ async function readBody(
   if (!decl.body) return undefined;
   const value = await readJson(req, clock);
   if (value === undefined && decl.bodyOptional) return undefined;
-  // No body at all is answered like an empty one: with the names of the fields that are required.
+  // A missing body gets the same reply as an empty one: the names of the required fields.
   return validate(decl.body, value === undefined ? {} : value, "body");
 }
 
@@ -138,7 +138,7 @@ function createContext(
     requestId,
     req,
     res,
-    // Made when it is first asked for: most handlers never do.
+    // Created on first use: most handlers never need it.
     get signal() {
       if (!controller) {
         const made = new AbortController();

@@ -9,17 +9,17 @@ export interface RequestContext<D extends RouteDecl = RouteDecl> {
   readonly query: QueryOf<D>;
   readonly body: BodyOf<D>;
   readonly principal: Principal;
-  /** Also in the `x-request-id` header of the reply, and the id of the turn that the request starts. */
+  /** Also the reply's `x-request-id` header and the id of the turn that the request starts. */
   readonly requestId: string;
-  /** Aborted when the client goes away before the reply is finished. */
+  /** Aborted when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
   /** The request itself; a `rawBody` is read from here. */
   readonly req: IncomingMessage;
-  /** Of `rawReply` routes alone, which return `handled`; request id and security headers are set already. */
+  /** Only for `rawReply` routes, which return `handled`; request id and security headers are already set. */
   readonly res: ServerResponse;
 }
 
-/** Reply of a handler: JSON with a declared status, a stream, or `handled` when it wrote to `res` itself. */
+/** A handler's reply: JSON with a declared status, a stream, or `handled` when it wrote to `res` itself. */
 export type Reply<Body = unknown> =
   | { status: number; json: Body; headers?: Record<string, string> }
   | { status: number; headers?: Record<string, string>; empty: true }
@@ -31,16 +31,16 @@ export type Handler<D extends RouteDecl> = (
   context: RequestContext<D>,
 ) => Promise<Reply<ReplyOf<D>>> | Reply<ReplyOf<D>>;
 
-/** A declaration with the code that serves it. */
+/** A declaration with the code that implements it. */
 export interface Endpoint {
   readonly decl: RouteDecl;
   readonly handler: Handler<RouteDecl>;
-  /** What a browser (`Accept: text/html`) gets instead of a 401 in JSON. */
+  /** What a browser (`Accept: text/html`) gets instead of a JSON 401. */
   readonly unauthorized?: ((error: GatewayError) => Promise<Reply> | Reply) | undefined;
 }
 
 /**
- * Ties a handler to its declaration, with the types of its params, query, body and replies.
+ * Binds a handler to its declaration, with typed params, query, body and replies.
  * @example endpoint(routes.health, () => ({ status: 200, json: { status: "ok" } }))
  */
 export function endpoint<const D extends RouteDecl>(
@@ -51,7 +51,7 @@ export function endpoint<const D extends RouteDecl>(
   return { decl, handler: handler as unknown as Handler<RouteDecl>, ...options };
 }
 
-/** Shorthand for the usual reply. */
+/** Shorthand for the most common reply. */
 export function json<T>(body: T, status = 200, headers?: Record<string, string>): Reply<T> {
   return { status, json: body, ...(headers && { headers }) };
 }

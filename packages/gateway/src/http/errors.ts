@@ -11,12 +11,12 @@ function diskIsFull(error: unknown): boolean {
     code === "ENOSPC" ||
     code === "EDQUOT" ||
     errcode === SQLITE_FULL ||
-    // Errors of the database threads arrive with their message alone.
+    // Errors from the database threads arrive as a message only.
     (typeof message === "string" && message.includes("database or disk is full"))
   );
 }
 
-/** What a user is told of any error: a `GatewayError` as it is, everything else without its text. */
+/** What a user sees of any error: a `GatewayError` as it is, everything else without its text. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (diskIsFull(error)) {
@@ -27,7 +27,7 @@ export function toGatewayError(error: unknown): GatewayError {
   return new GatewayError("INTERNAL", undefined, { cause: error });
 }
 
-/** Body of an error's answer. */
+/** Body of an error reply. */
 export function errorBody(error: GatewayError, requestId: string): ErrorBody {
   return {
     ...error.extra,
@@ -38,7 +38,7 @@ export function errorBody(error: GatewayError, requestId: string): ErrorBody {
   };
 }
 
-/** `INVALID_REQUEST` with one detail per issue, or the code that the first issue stands for. */
+/** `INVALID_REQUEST` with one detail per issue, or the code that the first issue specifies. */
 export function validationError(
   issues: readonly z.core.$ZodIssue[],
   where: "path" | "query" | "body",

@@ -16,17 +16,17 @@ export interface GuardDeps {
   authenticator: Authenticator;
   sessions: DashboardSessions;
   agentExists: (agentId: string) => boolean;
-  /** True while the server listens on loopback alone. */
+  /** True while the server listens on loopback only. */
   onLoopback: () => boolean;
 }
 
 export interface Guard {
   /**
-   * Decides who a request speaks for and whether that may call the route, in the order of contract section 3.
+   * Identifies the sender of a request and decides whether it may call the route, in the order of contract section 3.
    * @throws GatewayError 401, 403, 404 `AGENT_NOT_FOUND`, 429, 503
    */
   admit(req: IncomingMessage, route: CompiledRoute, agentId: string | undefined): Principal;
-  /** Why a principal that was let in would not be now; undefined while it would. */
+  /** Why a principal that was admitted would be refused now; undefined while it would not. */
   judge(principal: Principal, route: CompiledRoute, agentId: string | undefined): GatewayError | undefined;
 }
 
@@ -38,7 +38,7 @@ const NOBODY: Principal = Object.freeze({
 });
 const OPEN: Principal = Object.freeze({ kind: "open", id: "open", level: "admin", agents: "*" });
 
-/** Guards the routes with the keys and dashboard sessions that there are. */
+/** Guards the routes with the configured keys and the dashboard's sessions. */
 export function createGuard({ authenticator, sessions, agentExists, onLoopback }: GuardDeps): Guard {
   const identify = (req: IncomingMessage): Principal | undefined => {
     const key = presentedKey(req.headers);
@@ -56,17 +56,17 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
     }
     const principal = identify(req);
     if (principal && hasLevel(principal, "admin")) return principal;
-    throw new GatewayError("API_KEY_MISSING", "This needs an admin key or a dashboard login.");
+    throw new GatewayError("API_KEY_MISSING", "This requires an admin key or a dashboard login.");
   };
 
   const lacks = (principal: Principal, route: CompiledRoute, agentId: string | undefined) => {
     if (agentId !== undefined && !reaches(principal, agentId)) {
-      return new GatewayError("FORBIDDEN", "This key does not reach this agent.");
+      return new GatewayError("FORBIDDEN", "This key has no access to this agent.");
     }
     const level = route.decl.monitor ? "admin" : (route.decl.auth as Principal["level"]);
     return hasLevel(principal, level)
       ? undefined
-      : new GatewayError("FORBIDDEN", `This needs a key with the level ${level}.`);
+      : new GatewayError("FORBIDDEN", `This requires a key with the level ${level}.`);
   };
   const asNow = (principal: Principal): Principal | undefined => {
     if (principal.kind === "open") return authenticator.configured() ? undefined : principal;
@@ -94,14 +94,14 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
 }
 
 /**
- * A cookie goes along by itself, so a request that changes something must come from the gateway's own page. Foreign
- * `Origin`s are refused before; this refuses what the browser itself calls foreign. A client that sends neither
- * header is no browser, and has the cookie because somebody gave it to it.
+ * Browsers send cookies on their own, so a request that changes something must come from the gateway's own page.
+ * Foreign `Origin`s are refused earlier; this refuses what the browser itself marks as cross-site. A client that sends
+ * neither header is not a browser, and somebody gave it the cookie on purpose.
  */
 function checkSameSite(req: IncomingMessage): void {
   if (req.method === "GET" || req.method === "HEAD") return;
   const site = req.headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") {
-    throw new GatewayError("FORBIDDEN", "Pages of another origin may not do this.");
+    throw new GatewayError("FORBIDDEN", "Pages from another origin may not do this.");
   }
 }

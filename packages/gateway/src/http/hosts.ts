@@ -3,9 +3,9 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { Config } from "../config/index.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 
-/** Guards against DNS rebinding and requests of foreign pages, on loopback too. */
+/** Guards against DNS rebinding and cross-origin requests, on loopback too. */
 export interface HostGuard {
-  /** @throws GatewayError `INVALID_REQUEST` without a `Host` or with two, `FORBIDDEN` when the `Host`, or the `Origin` of a request that changes something, is foreign. */
+  /** @throws GatewayError `INVALID_REQUEST` without a `Host` or with two, `FORBIDDEN` for a foreign `Host`, or a foreign `Origin` on a request that changes something. */
   check(req: IncomingMessage, changesState: boolean): void;
 }
 
@@ -13,16 +13,16 @@ export interface HostGuard {
 const isLoopback = (name: string) => isLoopbackHost(name.replace(/^\[(.*)\]$/, "$1"));
 const MAX_KNOWN = 100;
 
-/** `host[:port]` in lower case, split; undefined when it is no such thing. */
+/** `host[:port]` in lower case, split; undefined if malformed. */
 function split(value: string): { name: string; port: string } | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\[\]]+)(?::(\d{1,5}))?$/.exec(value.toLowerCase());
   return match ? { name: (match[1] as string).replace(/\.$/, ""), port: match[2] ?? "" } : undefined;
 }
 
-/** Which of two a proxy in front has looked at, nobody knows. */
+/** If there are two, we cannot know which one a proxy in front checked. */
 const ONCE = new Set(["host", "authorization", "x-api-key"]);
 
-/** @throws GatewayError `INVALID_REQUEST` when a header that decides who and where is given twice. */
+/** @throws GatewayError `INVALID_REQUEST` when a header that identifies the sender or the target appears twice. */
 function refuseTwice(rawHeaders: readonly string[]): void {
   let seen = "";
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -35,7 +35,7 @@ function refuseTwice(rawHeaders: readonly string[]): void {
   }
 }
 
-/** `bound` is the address that the server was told to listen on; read once it listens. */
+/** `bound` is the configured listen address; read once the server listens. */
 export function createHostGuard(config: () => Config, bound: () => string): HostGuard {
   let source: Config | undefined;
   let names = new Set<string>();
@@ -63,7 +63,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
     const host = split(header);
     if (!host) return false;
     if (isLoopback(host.name) || names.has(host.name)) return true;
-    // Bound to every interface: the address that the connection came in on.
+    // Bound to every interface: use the address that the connection came in on.
     const local = req.socket.localAddress?.toLowerCase().replace(/^::ffff:/, "");
     return local !== undefined && host.name === (local.includes(":") ? `[${local}]` : local);
   };
@@ -88,7 +88,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
         if (!known(req, host)) {
           throw new GatewayError(
             "FORBIDDEN",
-            "This host name is not the gateway's; see gateway.allowedHosts.",
+            "The gateway does not serve this host name; see gateway.allowedHosts.",
           );
         }
         if (accepted.size < MAX_KNOWN) accepted.add(host);
@@ -96,7 +96,7 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
       if (!changesState) return;
       const { origin } = req.headers;
       if (origin !== undefined && !sameOrigin(origin, host)) {
-        throw new GatewayError("FORBIDDEN", "Pages of another origin may not do this.");
+        throw new GatewayError("FORBIDDEN", "Pages from another origin may not do this.");
       }
     },
   };

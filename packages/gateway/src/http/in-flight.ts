@@ -5,7 +5,7 @@ import { sendError } from "./reply.ts";
 import type { CompiledRoute } from "./router.ts";
 import { endStream, isEventStream } from "./sse.ts";
 
-/** A request whose key was found good, from then until it is answered. */
+/** An authenticated request, until it is answered. */
 export interface Admitted {
   res: ServerResponse;
   requestId: string;
@@ -15,13 +15,13 @@ export interface Admitted {
 }
 
 export interface InFlight {
-  /** Notes a request; the returned function forgets it. */
+  /** Registers a request; the returned function removes it. */
   enter(admitted: Admitted): () => void;
-  /** Ends every request whose key no longer has the right that it began with. The turns behind them run on. */
+  /** Ends every request whose key has lost the right that it started with. The turns behind them continue. */
   recheck(): void;
 }
 
-/** `judge` tells what is wrong with a request by the keys as they are now. */
+/** `judge` returns what is wrong with a request under the current keys. */
 export function createInFlight(judge: (admitted: Admitted) => GatewayError | undefined): InFlight {
   const open = new Set<Admitted>();
   return {

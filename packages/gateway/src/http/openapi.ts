@@ -14,7 +14,9 @@ const MEDIA: Record<RawReply, Json> = {
       },
     },
   },
-  ndjson: { "application/x-ndjson": { schema: { type: "string", description: "One JSON object a line." } } },
+  ndjson: {
+    "application/x-ndjson": { schema: { type: "string", description: "One JSON object per line." } },
+  },
   binary: { "*/*": { schema: { type: "string", format: "binary" } } },
   text: { "text/plain": { schema: { type: "string" } } },
   html: { "text/html": { schema: { type: "string" } } },
@@ -23,7 +25,7 @@ const SECURITY = [{ apiKey: [] }, { bearer: [] }, { dashboard: [] }];
 const NEEDS_KEY = new Set(["key", "write", "admin"]);
 const ERROR_REF = { $ref: "#/components/schemas/Error" };
 
-/** A schema as both sides of the wire see it: before transformations, open to fields that come later. */
+/** A schema as it appears on the wire: before transformations, open to fields that are added later. */
 function schemaOf(type: z.ZodType): Json {
   const {
     $schema: _,
@@ -33,7 +35,7 @@ function schemaOf(type: z.ZodType): Json {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
-      // The code that a failing field is answered with is the contract's own keyword.
+      // A contract keyword: the code of the error that an invalid field causes.
       const { code } = jsonSchema as { code?: unknown };
       if (code === undefined) return;
       delete jsonSchema.code;
@@ -104,14 +106,14 @@ function responsesOf(decl: RouteDecl): Json {
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   201: "Created.",
-  204: "Done; nothing to say.",
-  206: "The byte range that was asked for.",
-  401: "The proof of who sent it is missing or wrong.",
-  304: "The client's copy is still good.",
+  204: "Done; no content.",
+  206: "The requested byte range.",
+  401: "The sender's proof of identity is missing or wrong.",
+  304: "The client's copy is still valid.",
   416: "The byte range lies outside the file.",
 };
 
-/** The path as OpenAPI writes it: `{name}`, and `{path}` for the rest of the address. */
+/** The path in OpenAPI notation: `{name}`, and `{path}` for the rest of the path. */
 const pathOf = (path: string) => path.replace(/:(\w+)/g, "{$1}").replace(/\*$/, "{path}");
 
 /** OpenAPI 3.1 of the given declarations (https://spec.openapis.org/oas/v3.1.1.html). */

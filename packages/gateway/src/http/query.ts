@@ -9,13 +9,13 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    throw bad("The query has a broken percent-encoding.");
+    throw bad("The query has invalid percent-encoding.");
   }
 }
 
 /**
- * Fields of a query string, on an object without prototype.
- * @throws GatewayError `INVALID_REQUEST` for a broken encoding or a field that is given twice.
+ * Parses a query string into an object without a prototype.
+ * @throws GatewayError `INVALID_REQUEST` for invalid percent-encoding or a repeated field.
  */
 export function parseQuery(text: string): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
@@ -30,14 +30,14 @@ export function parseQuery(text: string): Record<string, string> {
   return fields;
 }
 
-/** @throws GatewayError `INVALID_REQUEST` for a path that no client means: broken encoding, or a NUL character. */
+/** @throws GatewayError `INVALID_REQUEST` for invalid percent-encoding or a NUL character. */
 export function checkPath(path: string): void {
-  if (!path.startsWith("/")) throw bad("The address is malformed.");
+  if (!path.startsWith("/")) throw bad("The path is malformed.");
   if (!path.includes("%")) return;
   try {
     if (!decodeURIComponent(path).includes("\0")) return;
   } catch {
-    throw bad("The address has a broken percent-encoding.");
+    throw bad("The path has invalid percent-encoding.");
   }
-  throw bad("The address has a NUL character.");
+  throw bad("The path contains a NUL character.");
 }

@@ -12,7 +12,7 @@ interface Bucket {
 
 type Limit = Config["gateway"]["api"]["rateLimit"];
 
-/** Token buckets by key, with a limit that may change at any time. */
+/** Token buckets by key; the limit may change at any time. */
 function createBuckets(limitNow: () => Limit, what: string, clock: Clock): (id: string) => void {
   const buckets = new Map<string, Bucket>();
   return (id) => {
@@ -25,7 +25,7 @@ function createBuckets(limitNow: () => Limit, what: string, clock: Clock): (id: 
       bucket = { tokens: limit.burst, at: now };
       buckets.set(id, bucket);
     }
-    // A clock that was set back gives nothing and takes nothing.
+    // When the clock is set back, nothing is added or removed.
     const gained = (Math.max(0, now - bucket.at) / 1000) * limit.perSecond;
     bucket.tokens = Math.min(limit.burst, bucket.tokens + gained);
     bucket.at = now;
@@ -41,8 +41,8 @@ function createBuckets(limitNow: () => Limit, what: string, clock: Clock): (id: 
 }
 
 /**
- * Requests per second and key, with a burst (`gateway.api.rateLimit`), and uploads with a limit of their own
- * (`gateway.api.uploadRateLimit`). The returned function takes one.
+ * Requests per second and key, with a burst (`gateway.api.rateLimit`); uploads have their own limit
+ * (`gateway.api.uploadRateLimit`). The returned function takes one token.
  * @throws GatewayError `RATE_LIMITED` from the returned function
  */
 export function createRateLimiter(

@@ -4,7 +4,7 @@ import type { GatewayError } from "@agent-gateway/contract";
 import type { Reply } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 
-/** On every reply; a handler's own headers win. */
+/** Sent with every reply; a handler's own headers win. */
 const BASE = [
   "X-Content-Type-Options",
   "nosniff",
@@ -17,7 +17,7 @@ const BASE = [
 ] as const;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Sets what every reply carries, for handlers that write to `res` themselves. */
+/** Sets the headers common to every reply, for handlers that write to `res` themselves. */
 export function setBaseHeaders(res: ServerResponse, requestId: string): void {
   res.setHeader("x-request-id", requestId);
   for (let i = 0; i < BASE.length; i += 2) res.setHeader(BASE[i] as string, BASE[i + 1] as string);
@@ -33,7 +33,7 @@ const LONG_TEXT_BYTES = 64 * 1024;
 
 function sendJson(res: ServerResponse, requestId: string, status: number, text: string): void {
   const length = Buffer.byteLength(text);
-  // One array instead of a setHeader for each: the path of most replies.
+  // One array instead of one setHeader call per header: most replies take this path.
   res.writeHead(status, [
     "x-request-id",
     requestId,
@@ -43,13 +43,13 @@ function sendJson(res: ServerResponse, requestId: string, status: number, text: 
     length as unknown as string,
     ...BASE,
   ]);
-  // Of a long text the socket would hold room for three bytes per character.
+  // For a long text, the socket would reserve three bytes per character.
   res.end(length > LONG_TEXT_BYTES ? Buffer.from(text) : text);
 }
 
-/** Writes a handler's reply. Resolves once it is handed over; a stream, once it has ended or its reader has gone. */
+/** Writes a handler's reply. Resolves once it is handed over or, for a stream, once it ends or its reader is gone. */
 export async function send(res: ServerResponse, requestId: string, reply: Reply): Promise<void> {
-  // Ended already where the key's right went in between; a stream must be closed all the same.
+  // The reply may have ended already because the key lost its right; a stream must be closed all the same.
   if (res.writableEnded && "stream" in reply) reply.stream.destroy();
   if ("handled" in reply || res.writableEnded) return;
   if ("json" in reply && !reply.headers && !res.hasHeader("x-request-id")) {
@@ -60,7 +60,7 @@ export async function send(res: ServerResponse, requestId: string, reply: Reply)
   if ("stream" in reply) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     pipeline(reply.stream, res, (error) => {
-      // Without its reader a stream has simply nothing more to do.
+      // Once its reader is gone, a stream simply has nothing left to do.
       if (error && error.code !== "ERR_STREAM_PREMATURE_CLOSE") reject(error);
       else resolve();
     });
@@ -73,7 +73,7 @@ export async function send(res: ServerResponse, requestId: string, reply: Reply)
   else res.end();
 }
 
-/** Answers with an error; where a reply has begun already, the connection breaks, so that nobody takes it for whole. */
+/** Replies with an error. If a reply has already begun, drops the connection so that no one takes it for complete. */
 export function sendError(res: ServerResponse, requestId: string, error: GatewayError): void {
   if (res.headersSent) {
     if (!res.writableEnded) res.destroy();
@@ -81,7 +81,7 @@ export function sendError(res: ServerResponse, requestId: string, error: Gateway
   }
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   begin(res, requestId, error.status, error.headers);
-  // RFC 9110, section 15.5.2; of the schemes, browsers show no dialogue of their own for this one.
+  // RFC 9110, section 15.5.2. Browsers show no login dialogue for this scheme.
   if (error.status === 401) res.setHeader("WWW-Authenticate", "Bearer");
   res.setHeader("Content-Type", JSON_TYPE);
   res.end(JSON.stringify(errorBody(error, requestId)));

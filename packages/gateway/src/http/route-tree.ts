@@ -1,8 +1,8 @@
-/** Paths with what lies at each, by their segments: adding one costs about a microsecond. */
+/** A tree of paths, split into segments, with a leaf for each path; adding one takes about a microsecond. */
 export interface RouteTree<T> {
-  /** Adds `path`, whose segments are fixed, `:name`, or as the last one `*`, which takes the rest. */
+  /** Adds `path`. Its segments are fixed, `:name`, or, as the last one, `*`, which takes the rest. */
   add(method: string, path: string, value: T): void;
-  /** What lies at `path`, with its parameters decoded. Fixed segments win over parameters, and those over `*`. */
+  /** The leaf at `path`, with its parameters decoded. Fixed segments win over parameters, and those over `*`. */
   find(method: string, path: string): { value: T; params: Record<string, string> } | undefined;
 }
 
@@ -13,18 +13,18 @@ interface Leaf<T> {
 interface Node<T> {
   fixed: Map<string, Node<T>>;
   param: Node<T> | undefined;
-  /** By method: what ends here, and what takes all that follows. */
+  /** By method: the leaf that ends here, and the one that takes everything below. */
   ends: Map<string, Leaf<T>>;
   rest: Map<string, Leaf<T>>;
 }
 
 const newNode = <T>(): Node<T> => ({ fixed: new Map(), param: undefined, ends: new Map(), rest: new Map() });
 
-/** @param maxParamChars a longer segment is no parameter */
+/** @param maxParamChars longer segments match no parameter */
 export function createRouteTree<T>(maxParamChars: number): RouteTree<T> {
   const root = newNode<T>();
 
-  /** Finds the leaf and leaves the values of its parameters in `values`. */
+  /** Finds the leaf and collects the values of its parameters in `values`. */
   const walk = (
     node: Node<T>,
     parts: readonly string[],

@@ -3,9 +3,9 @@ import type { Endpoint } from "./endpoint.ts";
 import { checkPath } from "./query.ts";
 import { createRouteTree } from "./route-tree.ts";
 
-/** An endpoint with what every request would otherwise work out anew. */
+/** An endpoint with everything that can be worked out before a request arrives. */
 export interface CompiledRoute extends Endpoint {
-  /** True where the path names an agent, whose existence and reach are checked. */
+  /** True if the path names an agent, whose existence and access are checked. */
   readonly hasAgent: boolean;
   readonly needsKey: boolean;
 }
@@ -18,14 +18,14 @@ export interface Match {
 }
 
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/** Longest path segment; longer ones name nothing. */
+/** Longest path segment; nothing has a longer name. */
 const MAX_PARAM_CHARS = 4096;
 const HAS_LEVEL = new Set(["key", "write", "admin"]);
 
 /**
- * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is answered as `GET` is, except
- * on event streams, whose end it would wait for.
- * @param publicPath path of the public URL (`/gateway`), below which share links and webhooks are reached too
+ * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is handled like `GET`, except on
+ * event streams, where it would wait for the end.
+ * @param publicPath path of the public URL (`/gateway`); share links and webhooks are also served below it
  * @throws GatewayError from the returned function: `NOT_FOUND`, `METHOD_NOT_ALLOWED` with `Allow`, `INVALID_REQUEST`
  */
 export function createRouter(

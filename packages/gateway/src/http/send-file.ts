@@ -6,15 +6,15 @@ import { type FileType, isInert } from "../lib/file-type.ts";
 import type { OpenedFile } from "../lib/guarded/read.ts";
 import type { Reply } from "./endpoint.ts";
 
-/** Chunks large enough that a file costs few reads. */
+/** Large chunks, so that a file takes few reads. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** Bytes of a file, both ends included; `whole` when no usable range is asked for. */
+/** Bytes of a file, both ends included; `whole` when there is no usable range. */
 export type ByteRange = { start: number; end: number } | "whole" | "unsatisfiable";
 
 /**
- * Reads a `Range` header (RFC 9110, section 14). Several ranges, other units and malformed ones are ignored, as the
- * standard allows.
+ * Reads a `Range` header (RFC 9110, section 14). Multiple ranges, other units and malformed values are ignored, as
+ * the standard allows.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange {
   const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? "");
@@ -32,7 +32,7 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return start >= size ? "unsatisfiable" : { start, end };
 }
 
-/** True when the client's copy is still good: `If-None-Match`, else `If-Modified-Since`. */
+/** True when the client's copy is still valid: `If-None-Match`, else `If-Modified-Since`. */
 export function isUnchanged(headers: IncomingMessage["headers"], etag: string, modified: number): boolean {
   const tags = headers["if-none-match"];
   if (tags !== undefined) {
@@ -47,8 +47,8 @@ function rangeStillApplies(condition: string | undefined, etag: string, modified
 }
 
 /**
- * Answers with an opened file: conditional, whole or one byte range. What a browser could run goes out as a
- * download. Takes over `file.handle` and closes it.
+ * Replies with an opened file: conditional, whole or one byte range. Anything that a browser could execute is sent
+ * as a download. Takes over `file.handle` and closes it.
  */
 export async function sendFile(
   req: IncomingMessage,
@@ -91,8 +91,8 @@ export async function sendFile(
 }
 
 /**
- * Bytes of an open file, both ends included; closes the handle in the end. Breaks off when the file has become
- * shorter: the announced length could not be kept, and the client would wait for the rest.
+ * Bytes of an open file, both ends included; closes the handle at the end. Stops with an error if the file has
+ * shrunk: the announced length cannot be met, and the client would wait for the rest.
  */
 function readRange(handle: FileHandle, start: number, end: number): Readable {
   let at = start;
@@ -102,7 +102,7 @@ function readRange(handle: FileHandle, start: number, end: number): Readable {
       try {
         const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at + 1));
         const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);
-        if (bytesRead === 0) throw new Error("the file became shorter while it was sent");
+        if (bytesRead === 0) throw new Error("the file shrank while it was being sent");
         at += bytesRead;
         this.push(chunk.subarray(0, bytesRead));
         if (at > end) this.push(null);
@@ -119,10 +119,10 @@ function readRange(handle: FileHandle, start: number, end: number): Readable {
   });
 }
 
-/** A file that the gateway named itself: such a name says nothing, and would win over the one that a link gives. */
+/** A file that the gateway named itself: its name means nothing and would override the one in a link. */
 const OWN_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[a-z0-9]{1,8})?$/;
 
-/** RFC 6266, with the name in ASCII for old clients and whole for the others. */
+/** RFC 6266, with an ASCII name for old clients and the full name for the others. */
 function disposition(kind: "inline" | "attachment", name: string): string {
   if (OWN_NAME.test(name)) return kind;
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");

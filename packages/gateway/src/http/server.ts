@@ -23,13 +23,13 @@ export interface HttpServerDeps {
   authenticator: Authenticator;
   sessions: DashboardSessions;
   config: () => Config;
-  /** True when an agent of this id is configured and loaded. */
+  /** True when an agent with this id is configured and loaded. */
   agentExists: (agentId: string) => boolean;
-  /** Path of the public URL (`/gateway`), below which share links and webhooks are reached too. */
+  /** Path of the public URL (`/gateway`); share links and webhooks are also served below it. */
   publicPath?: string | undefined;
-  /** Throws while nothing new may be stored. */
+  /** Throws while no new data may be stored. */
   takeSpace: () => void;
-  /** Called when a request is answered, with the declared path (`unknown` where there is none) and milliseconds. */
+  /** Called after each reply with the declared path (`unknown` if there is none) and the duration in milliseconds. */
   onRequest?: (method: string, route: string, status: number, ms: number) => void;
   clock: Clock;
   log: Logger;
@@ -38,11 +38,11 @@ export interface HttpServerDeps {
 export interface HttpServer {
   /** Starts accepting; `port` 0 picks a free one. Rejects when the address cannot be bound. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Accepts nothing more; resolves when all replies are finished, at the latest after `graceMs`, which cuts the rest off. */
+  /** Stops accepting requests; resolves when all replies are finished, or after `graceMs`, which cuts off the rest. */
   close(graceMs: number): Promise<void>;
-  /** Connections that are open now. */
+  /** Number of open connections. */
   connections: Connections["count"];
-  /** To be called when the keys have changed: ends the requests whose key no longer allows them. */
+  /** Call this when the keys have changed: ends the requests whose key no longer allows them. */
   recheck(): void;
 }
 
@@ -79,18 +79,18 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: HEADERS_TIMEOUT_MS / 3,
-      // Finds peers that vanished without a word, which a reader that waits would keep for ever.
+      // Detects peers that vanished silently; a waiting reader would otherwise keep them for ever.
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_MS,
-      // Bodies have deadlines of their own, by their kind.
+      // Bodies have their own deadlines, by kind.
       requestTimeout: 0,
       shouldUpgradeCallback: isWebSocket,
-      // The host guard asks for it, with an answer in the gateway's own shape.
+      // The host guard checks this and replies in the gateway's own format.
       requireHostHeader: false,
     },
     onRequest,
   );
-  // `Expect: 100-continue` is granted only after the same checks: Node would ask for the body at once.
+  // `Expect: 100-continue` is granted only after the same checks: Node would request the body at once.
   server.on("checkContinue", onRequest);
   server.on("upgrade", createUpgradeHandler(hosts));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -128,13 +128,13 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   };
 }
 
-/** What Node's parser refuses, in the gateway's own words. */
+/** Errors of Node's parser, in the gateway's own words. */
 function badMessage(code: string | undefined): GatewayError {
   if (code === "HPE_HEADER_OVERFLOW") {
     return new GatewayError("INVALID_REQUEST", "The headers are too large.", { status: 431 });
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return new GatewayError("INVALID_REQUEST", "The request did not come in time.", { status: 408 });
+    return new GatewayError("INVALID_REQUEST", "The request did not arrive in time.", { status: 408 });
   }
   return new GatewayError("INVALID_REQUEST", "This is not a valid HTTP request.");
 }

@@ -3,32 +3,32 @@ import { DONE, type GatewayError, type TurnEvent } from "@agent-gateway/contract
 import type { Clock } from "../lib/clock.ts";
 import { type Cursor, encode, type TurnLog } from "../sessions/index.ts";
 
-/** Written to a client that does not read, this much waits in its socket before the reader pauses. */
+/** If a client does not read, this much may wait in its socket before the reader pauses. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 export interface SseOptions {
   clock: Clock;
   keepaliveMs: number;
-  /** Where to start; default the beginning. */
+  /** Where to start; defaults to the beginning. */
   cursor?: Cursor;
-  /** Ends the stream after this many ms with `event` in place of what is still to come. */
+  /** Ends the stream after this many ms, with `event` instead of the remaining frames. */
   budget?: { ms: number; event: TurnEvent };
   onReader?: (delta: 1 | -1) => void;
 }
 
-/** True when the reply that has begun is an event stream. */
+/** True when the reply in progress is an event stream. */
 export const isEventStream = (res: ServerResponse): boolean =>
   String(res.getHeader("content-type")).startsWith("text/event-stream");
 
-/** Ends a stream before its turn does; the turn is not touched. */
+/** Ends a stream before its turn ends; the turn is not affected. */
 export function endStream(res: ServerResponse, requestId: string, error: GatewayError): void {
   const frame = { type: "error", message: error.message, code: error.code, request_id: requestId };
   if (!res.writableEnded) res.end(`data: ${JSON.stringify(frame)}\n\ndata: ${DONE}\n\n`);
 }
 
 /**
- * Streams a turn to one client and resolves when the stream is over or the client is gone. Frames go out in the tick
- * in which the agent's output arrived. A client that does not keep up pauses alone: it goes on from its cursor later.
+ * Streams a turn to one client and resolves when the stream ends or the client disconnects. Frames go out in the same
+ * tick as the agent's output. A slow client pauses only itself and continues from its cursor later.
  */
 export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOptions): Promise<void> {
   const { clock } = options;
@@ -63,7 +63,7 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
         if (blocked) res.once("drain", unblock);
       }
       if (log.ended && cursor.seq >= log.lastSeq) {
-        // A reader that starts exactly at the end has no frame left that carries the sentinel.
+        // A reader that starts exactly at the end has no frame left to carry the sentinel.
         res.end(data ? undefined : `data: ${DONE}\n\n`);
         finish();
       }

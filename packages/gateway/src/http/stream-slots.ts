@@ -3,7 +3,7 @@ import type { Config } from "../config/index.ts";
 
 /**
  * Counts the event streams of each key (`gateway.api.maxStreams`).
- * @returns takes a place, which is given back at the end of its scope
+ * @returns takes a slot, which is released at the end of its scope
  * @throws GatewayError `RATE_LIMITED` from the returned function
  */
 export function createStreamSlots(config: () => Config): (keyId: string) => Disposable {
@@ -11,7 +11,7 @@ export function createStreamSlots(config: () => Config): (keyId: string) => Disp
   return (keyId) => {
     const count = taken.get(keyId) ?? 0;
     if (count >= config().gateway.api.maxStreams) {
-      throw new GatewayError("RATE_LIMITED", "This key has too many open streams; close one first.", {
+      throw new GatewayError("RATE_LIMITED", "Too many open streams with this key; close one first.", {
         headers: { "retry-after": "1" },
       });
     }

@@ -10,7 +10,7 @@ export function isWebSocket(req: IncomingMessage): boolean {
   return req.headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** The only owner of upgrades: whatever speaks WebSocket is dispatched from here, after the checks of every request. */
+/** The only owner of upgrades: every WebSocket is dispatched from here, after the checks that every request gets. */
 export function createUpgradeHandler(hosts: HostGuard): (req: IncomingMessage, socket: Duplex) => void {
   return (req, socket) => {
     socket.on("error", () => socket.destroy());
@@ -23,7 +23,7 @@ export function createUpgradeHandler(hosts: HostGuard): (req: IncomingMessage, s
   };
 }
 
-/** Answers on a bare socket, where there is no `ServerResponse`, and closes it. */
+/** Replies on a bare socket, where there is no `ServerResponse`, and closes it. */
 export function endRaw(socket: Duplex, error: GatewayError): void {
   if (!socket.writable) {
     socket.destroy();

@@ -5,7 +5,7 @@ import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
 export interface AgentRouteDeps {
   agents: Agents;
-  /** Ends what still runs and waits for an agent that is not configured any more. */
+  /** Ends everything that still runs or waits for an agent that is no longer configured. */
   onRemoved(agentId: string): Promise<void>;
 }
 

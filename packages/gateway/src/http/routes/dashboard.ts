@@ -20,7 +20,7 @@ export interface DashboardDeps {
   directory: string;
 }
 
-/** The dashboard's page, its files, and its login. */
+/** The dashboard's page, its files and its login. */
 export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
   const { sessions, authenticator, config, version } = deps;
   const files = createDashboardFiles(deps.directory);
@@ -36,11 +36,11 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
   return [
     endpoint(routes.dashboardLogin, ({ body, req }) => {
       if (!authenticator.configured()) {
-        throw new GatewayError("UNAVAILABLE", "No key is configured, so there is none to log in with.");
+        throw new GatewayError("UNAVAILABLE", "No key is configured, so no login is possible.");
       }
       const principal = authenticator.verify(Buffer.from(body.key.trim()), req.socket.remoteAddress ?? "");
       if (!hasLevel(principal, "admin")) {
-        throw new GatewayError("FORBIDDEN", "Only an admin key opens the dashboard.");
+        throw new GatewayError("FORBIDDEN", "The dashboard requires an admin key.");
       }
       const { token, expiresAt } = sessions.open(principal.id);
       return json({ expiresAt }, 200, { "Set-Cookie": sessionCookie(token, place(req)) });

@@ -2,10 +2,10 @@ import { GatewayError, routes } from "@agent-gateway/contract";
 import type { History } from "../../history/index.ts";
 import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
-/** East of UTC or west of it, no place is a day away. */
+/** No place is a whole day east or west of UTC. */
 const MAX_OFFSET_MINUTES = 1440;
 
-/** Routes of the history room. `agents` are those that run now. */
+/** Routes of the history room. `agents` are the ones running now. */
 export function historyRoutes(deps: {
   history: History;
   agents: () => readonly { id: string; description: string }[];
@@ -14,7 +14,7 @@ export function historyRoutes(deps: {
   return [
     endpoint(routes.allSessions, async () => {
       const agents = [];
-      // One after another: many large stores must not be read at once.
+      // One after another: many large stores must not be read at the same time.
       for (const { id, description } of deps.agents()) {
         agents.push({ agentId: id, description, sessions: await history.sessions(id) });
       }
@@ -48,7 +48,7 @@ export function historyRoutes(deps: {
     })),
     endpoint(routes.importHistory, async ({ params, req, signal }) => {
       if ((req.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
-        throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "A compressed body is not accepted.");
+        throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not accepted.");
       }
       return json(await history.import(params.agentId, req, signal));
     }),

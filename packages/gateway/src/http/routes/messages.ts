@@ -21,13 +21,13 @@ export interface MessageDeps {
   config: () => Config;
   clock: Clock;
   onReader(delta: 1 | -1): void;
-  /** Throws while nothing new may be stored. */
+  /** Throws while no new data may be stored. */
   takeSpace(): void;
-  /** Takes one of the key's places for event streams. */
+  /** Takes one of the key's event stream slots. */
   takeStream(keyId: string): Disposable;
 }
 
-/** A greeting has no timeout of its own in the request; it gets the messages' default. */
+/** A greeting request has no timeout of its own; it gets the messages' default. */
 const GREETING_SOFT_MS = 60_000;
 
 const errorOf = (turn: Turn, code: ErrorCode, message: string) =>
@@ -57,13 +57,13 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
     return { handled: true } as const;
   };
 
-  /** The stored id of a chat; a caller's own `chat_id` is understood too where it names the session's chat. */
+  /** The stored id of a chat; also accepts a caller's own `chat_id` if it names the session's chat. */
   const storedChatId = (agentId: string, chatId: string, sessionId: string): string =>
     !sessions.find(agentId, chatId, sessionId) && sessions.find(agentId, `api-${chatId}`, sessionId)
       ? `api-${chatId}`
       : chatId;
 
-  /** Resolves to the turn's result, or to undefined after `timeoutMs` while the turn goes on. */
+  /** Resolves to the turn's result, or to undefined after `timeoutMs`; the turn continues. */
   const resultWithin = (turn: Turn, timeoutMs: number): Promise<TurnResult | undefined> =>
     new Promise((resolve) => {
       const cancel = clock.after(timeoutMs, () => resolve(undefined));
@@ -80,7 +80,10 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       throw errorOf(
         turn,
         "TIMEOUT",
-        ["The agent did not answer in time; it works on, and its stream can be read.", turn.log.trouble]
+        [
+          "The agent did not answer in time; it is still working, and its stream can be read.",
+          turn.log.trouble,
+        ]
           .filter(Boolean)
           .join(" "),
       );
@@ -104,11 +107,11 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       const agent = agentOf(context.params.agentId);
       const command = parseCommand(body.message);
       if (!body.store_user_message && !hasLevel(principal, "write")) {
-        throw new GatewayError("FORBIDDEN", "store_user_message: false needs a write or admin key.");
+        throw new GatewayError("FORBIDDEN", "store_user_message: false requires a write or admin key.");
       }
       const chatId = `api-${body.chat_id}`;
       if (command) return json(await deps.runCommand(agent, chatId, body.session_id, command));
-      // Commands go on: they are how an owner makes space.
+      // Commands stay allowed: they are how an owner frees space.
       deps.takeSpace();
       using _place = body.stream ? deps.takeStream(principal.id) : undefined;
       const turn = await sessions.send({
@@ -169,7 +172,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
   ];
 }
 
-/** Drops fields without a value; undefined when none is left. */
+/** Drops fields without a value; undefined when none are left. */
 function compact(params: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   const entries = Object.entries(params ?? {}).filter(([, value]) => value !== undefined);
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;

@@ -4,13 +4,13 @@ import { openApi } from "../openapi.ts";
 
 export interface MetaDeps {
   version: string;
-  /** How the disk does, without waiting for it. */
+  /** State of the disk, without waiting for it. */
   disk: () => "ok" | "low" | "stuck";
-  /** The declarations that are served, these routes' own among them. */
+  /** The served declarations, including these routes' own. */
   served: () => readonly RouteDecl[];
 }
 
-/** `/health`, and what the gateway says of its own routes. */
+/** `/health`, and the description of the gateway's own routes. */
 export function metaRoutes({ version, disk, served }: MetaDeps): Endpoint[] {
   let document: string | undefined;
   return [
@@ -35,7 +35,7 @@ export function metaRoutes({ version, disk, served }: MetaDeps): Endpoint[] {
       }),
     ),
     endpoint(routes.openapi, () => {
-      // Takes some milliseconds, so neither the start nor a second reader pays for it.
+      // Takes some milliseconds, so it is built on first use and kept.
       document ??= JSON.stringify(openApi(served(), version));
       return { status: 200, headers: { "Content-Type": "application/json; charset=utf-8" }, bytes: document };
     }),

@@ -11,7 +11,7 @@ export interface SessionRouteDeps {
   config: () => Config;
   clock: Clock;
   onReader(delta: 1 | -1): void;
-  /** Takes one of the key's places for event streams. */
+  /** Takes one of the key's event stream slots. */
   takeStream(keyId: string): Disposable;
 }
 
@@ -68,7 +68,7 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
       const header = req.headers["last-event-id"];
       const afterSeq = query.after_seq ?? cursorOf(typeof header === "string" ? header : undefined);
       if (afterSeq !== undefined && query.request_id === undefined) {
-        throw new GatewayError("INVALID_REQUEST", "A cursor needs the request_id of its turn.", {
+        throw new GatewayError("INVALID_REQUEST", "A cursor requires the request_id of its turn.", {
           details: [{ path: "request_id", message: "is required with after_seq or Last-Event-ID" }],
         });
       }
@@ -76,7 +76,7 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
       const turn = pickTurn(sessions, row.uuid, query.request_id);
       const after = afterSeq ?? 0;
       if (after > turn.log.lastSeq) throw new GatewayError("CURSOR_AHEAD");
-      // Without a cursor the reader takes what is kept, from wherever that begins.
+      // Without a cursor, the reader gets whatever is kept, wherever that begins.
       const cursor = turn.log.cursorAt(afterSeq === undefined ? turn.log.firstSeq - 1 : after);
       if (!cursor) throw new GatewayError("TURN_TRUNCATED");
       using _place = deps.takeStream(principal.id);
@@ -92,12 +92,12 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
 function cursorOf(header: string | undefined): number | undefined {
   if (header === undefined || header === "") return undefined;
   if (!/^\d{1,15}$/.test(header)) {
-    throw new GatewayError("INVALID_REQUEST", "Last-Event-ID must be a whole number.");
+    throw new GatewayError("INVALID_REQUEST", "Last-Event-ID must be an integer.");
   }
   return Number(header);
 }
 
-/** The running turn, else the newest kept one; or the one with `requestId`. */
+/** The running turn, else the newest one that is kept; or the one with `requestId`. */
 function pickTurn(sessions: Sessions, sessionId: string, requestId: string | undefined): Turn {
   const running = sessions.running(sessionId);
   const all = [...sessions.kept(sessionId), ...(running ? [running] : [])];

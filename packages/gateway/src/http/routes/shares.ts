@@ -17,7 +17,7 @@ export interface ShareRouteDeps {
 export function shareRoutes({ shares, agentExists, requireSessionDir }: ShareRouteDeps): Endpoint[] {
   const requireReach = (principal: Principal, agentId: string) => {
     if (!reaches(principal, agentId)) {
-      throw new GatewayError("FORBIDDEN", "This key does not reach this agent.");
+      throw new GatewayError("FORBIDDEN", "This key has no access to this agent.");
     }
   };
   return [

@@ -13,7 +13,7 @@ const LIMITS = { maxBytes: 256 * 1024, idleMs: 5_000, tooLarge: "The body is lar
 
 type Answer = Reply<{ ok: true } | { challenge: string }>;
 
-/** Providers prove themselves, so the bytes are taken as they come and nothing is parsed before that. */
+/** Providers authenticate themselves, so the bytes are taken as they are and nothing is parsed before that. */
 export function webhookRoutes({ webhooks, clock }: WebhookRouteDeps): Endpoint[] {
   const serve = async (
     method: "GET" | "POST",
@@ -23,7 +23,7 @@ export function webhookRoutes({ webhooks, clock }: WebhookRouteDeps): Endpoint[]
     webhooks.require(app);
     const url = req.url as string;
     const mark = url.indexOf("?");
-    // An address may end in a slash.
+    // A path may end in a slash.
     const answer = await webhooks.answer(app, agentId || undefined, {
       method,
       headers: req.headers,

@@ -26,7 +26,7 @@ function senderView({ kind, id, name, code, firstSeen, lastSeen, count }: Knock)
   };
 }
 
-/** What is told of a settled knock: the id that it asked for, which for a group is the group's. */
+/** What is reported of a settled knock: the id that it asked for, which for a group is the group's. */
 function settled({ kind, id }: Knock) {
   return kind === "dm"
     ? { ok: true as const, senderId: id, kind: "user" as const }

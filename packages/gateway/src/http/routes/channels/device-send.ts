@@ -17,29 +17,29 @@ import { PathError } from "../../../lib/safe-path.ts";
 
 export interface DeviceSendDeps {
   clock: Pick<Clock, "now">;
-  /** The adapter of an account that has one. */
+  /** The account's adapter, if it has one. */
   findDevice(agentId: string, account: string): DeviceAdapter | undefined;
-  /** One attempt at once; never tried again. */
+  /** One attempt, made at once and never repeated. */
   sendNow(place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome>;
-  /** Account over which the latest message of a chat came in. */
+  /** Account that received the latest message of a chat. */
   lastInboundAccount(agentId: string, jid: string): string | undefined;
-  /** Whether the policies let the chat of a JID write, and so be written to. */
+  /** Whether the policies allow messages from, and so to, the chat of a JID. */
   allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[]): Promise<boolean>;
   /** Folders (absolute) that an agent may send files from. */
   roots(agent: AgentConfig): readonly string[];
-  /** Copies an opened file into the agent's media folder, so that what was looked at is what is sent. */
+  /** Copies an opened file into the agent's media folder, so that the file that was checked is the one that is sent. */
   keepFile(
     agentId: string,
     file: Pick<OpenedFile, "handle">,
     name: string,
   ): Promise<{ path: string; mime: string; name: string }>;
-  /** A text in parts that each fit one message. */
+  /** Splits a text into parts that each fit one message. */
   split(text: string): string[];
 }
 
 type Body = BodyOf<typeof routes.sendThroughDevice>;
 
-/** Longer texts do not fit below an image. */
+/** Longer texts do not fit in an image caption. */
 const MAX_CAPTION_CHARS = 1_000;
 
 const refused = (path: string, message: string) =>
@@ -56,7 +56,7 @@ async function imageAt(
   const file = await openWithin(roots(agent), path).catch((error: unknown) => {
     if (!(error instanceof PathError)) throw error;
     if (error.problem === "missing" || error.problem === "not-file") {
-      throw refused("image_path", "there is no such file");
+      throw refused("image_path", "does not exist");
     }
     throw new GatewayError("ARTIFACT_PATH_DENIED", undefined, {
       details: [{ path: "image_path", message: "is outside what the agent may share" }],
@@ -64,7 +64,7 @@ async function imageAt(
   });
   try {
     const { mime } = await detectFile(file.handle);
-    if (!mime.startsWith("image/")) throw refused("image_path", "is no image");
+    if (!mime.startsWith("image/")) throw refused("image_path", "is not an image");
     const kept = await keepFile(agent.id, file, basename(file.path));
     return { kind: "file", ...kept, mime, ...(asDocument && { asDocument }) };
   } finally {
@@ -72,7 +72,7 @@ async function imageAt(
   }
 }
 
-/** Sends over a linked device to a chat that its account lets write. */
+/** Sends over a linked device to a chat that its account allows. */
 export function createDeviceSend(deps: DeviceSendDeps) {
   const choose = (agent: AgentConfig, jid: string): string => {
     const known = deviceAccounts(agent);
@@ -80,7 +80,7 @@ export function createDeviceSend(deps: DeviceSendDeps) {
     const chosen = [last, "default", known.length === 1 ? known[0] : undefined].find(
       (id) => id !== undefined && known.includes(id),
     );
-    if (chosen === undefined) throw refused("account_id", "is needed: the agent has several accounts");
+    if (chosen === undefined) throw refused("account_id", "is required: the agent has several accounts");
     return chosen;
   };
 

@@ -16,22 +16,23 @@ export interface DeviceRouteDeps extends DeviceSendDeps {
   accounts: DeviceAccounts;
   /** @throws GatewayError `AGENT_NOT_FOUND` */
   requireAgent(agentId: string): AgentConfig;
-  /** Makes and supervises the adapter of an account that has none; undefined when it cannot be made. */
+  /** Creates and supervises the adapter of an account that has none; undefined when it cannot be created. */
   device(agentId: string, account: string): Promise<DeviceAdapter | undefined>;
-  /** Ends an account's connection and forgets its adapter. */
+  /** Ends an account's connection and drops its adapter. */
   dropDevice(agentId: string, account: string): Promise<void>;
-  /** Forgets who waits for approval at an account. */
+  /** Drops the pending approvals of an account. */
   forgetKnocks(place: ChannelPlace, agent: AgentConfig): Promise<void>;
 }
 
-const notStarted = () => new GatewayError("INTERNAL", "The channel could not be started; the log says why.");
+const notStarted = () =>
+  new GatewayError("INTERNAL", "Could not start the channel; see the log for the reason.");
 
 /** Linking, accounts and sending of the linked-device channel. */
 export function deviceRoutes(deps: DeviceRouteDeps): Endpoint[] {
   const { accounts, requireAgent, device, findDevice } = deps;
   const send = createDeviceSend(deps);
 
-  /** The account that is meant: the agent's first when none is named. */
+  /** The requested account: the agent's first when none is named. */
   const accountOf = (agentId: string, named: string | undefined): string => {
     const known = deviceAccounts(requireAgent(agentId));
     if (named === undefined) return known[0]!;
@@ -42,7 +43,7 @@ export function deviceRoutes(deps: DeviceRouteDeps): Endpoint[] {
   const list = (agentId: string) =>
     accountsOf(requireAgent(agentId), (account) => findDevice(agentId, account)?.status());
 
-  /** The adapter to link with; an agent that never had the channel gets it. */
+  /** The adapter to link with; an agent that never had the channel gets one. */
   const linkable = async (agentId: string, account: string): Promise<DeviceAdapter> => {
     const { devicechat } = requireAgent(agentId);
     if (devicechat?.enabled === false) {

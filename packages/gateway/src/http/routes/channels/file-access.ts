@@ -5,7 +5,7 @@ import type { AccessRouteDeps } from "./access.ts";
 
 const done = () => json({ ok: true as const });
 
-/** What both channels tell of a waiting knock. All that is read from an access file has a code. */
+/** What both channels report of a pending knock. Every knock read from an access file has a code. */
 const common = ({ code, senderId, name, firstSeen, expiresAt }: Knock) => ({
   code: code!,
   senderId,
@@ -40,7 +40,7 @@ function settled(channel: FileChannel, { kind, id, senderId }: Knock) {
     : { ok: true as const, senderId, kind: "guild" as const, guildId: id };
 }
 
-/** Routes of `botchat` and `guildchat`, whose access is kept in the workspace. */
+/** Routes of `botchat` and `guildchat`, which keep their access lists in the workspace. */
 export function fileChannelRoutes({ access, requireAgent }: AccessRouteDeps): Endpoint[] {
   const place = (agentId: string, channel: FileChannel) => ({ agentId, channel, account: "" });
   const pending = (agentId: string, channel: FileChannel) =>

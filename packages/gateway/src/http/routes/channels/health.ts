@@ -15,8 +15,8 @@ export interface ChannelHealthRouteDeps {
   };
   trace: { find(agentId: string, id: string, channel?: Channel): Promise<Trace | undefined> };
   /**
-   * Puts an id on the list of users or of groups. `account` is empty for the agent's first.
-   * Rejects with `INVALID_REQUEST` for an id or account that cannot be.
+   * Adds an id to the list of users or groups. `account` is empty for the agent's first.
+   * Rejects with `INVALID_REQUEST` for an impossible id or account.
    */
   allow(
     place: { agentId: string; channel: Channel; account: string },
@@ -25,7 +25,7 @@ export interface ChannelHealthRouteDeps {
   ): Promise<void>;
 }
 
-/** State of the channels, what became of a message, and the direct way onto an allowlist. */
+/** State of the channels, delivery outcomes, and adding to an allowlist directly. */
 export function channelHealthRoutes(deps: ChannelHealthRouteDeps): Endpoint[] {
   const { channels, deliveries, trace, allow } = deps;
   return [
@@ -34,7 +34,7 @@ export function channelHealthRoutes(deps: ChannelHealthRouteDeps): Endpoint[] {
     ),
     endpoint(routes.traceMessage, async ({ params, query }) => {
       const found = await trace.find(params.agentId, params.messageId, query.channel);
-      if (!found) throw new GatewayError("NOT_FOUND", "No message of this agent's channels has this id.");
+      if (!found) throw new GatewayError("NOT_FOUND", "This agent's channels have no message with this id.");
       return json(found);
     }),
     endpoint(routes.listDeliveries, async ({ params, query }) =>
