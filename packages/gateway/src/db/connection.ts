@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 export type Param = SQLInputValue;
 export type Row = Record<string, unknown>;
 
-/** A connection that keeps its prepared statements. One thread's own. */
+/** A connection that caches its prepared statements. Belongs to one thread. */
 export interface Connection {
   readonly raw: DatabaseSync;
   prepare(sql: string): StatementSync;
@@ -16,8 +16,8 @@ export interface Connection {
 const MAX_STATEMENTS = 500;
 
 /**
- * Opens `file`. Writers commit with `synchronous=FULL`: in WAL mode that is an fsync before COMMIT returns, so what
- * was acknowledged survives a power cut (https://sqlite.org/pragma.html#pragma_synchronous).
+ * Opens `file`. Writers commit with `synchronous=FULL`: in WAL mode that is an fsync before COMMIT returns, so
+ * acknowledged data survives a power cut (https://sqlite.org/pragma.html#pragma_synchronous).
  */
 export function openConnection(file: string, mode: "read" | "write"): Connection {
   const raw = new DatabaseSync(file, { readOnly: mode === "read" });
@@ -40,7 +40,7 @@ export function openConnection(file: string, mode: "read" | "write"): Connection
     get: (sql, params = []) => prepare(sql).get(...params) as Row | undefined,
     run(sql, params = []) {
       const statement = prepare(sql);
-      // Search tables leave row ids of their own beyond 2^53 behind, which would make `run` throw as numbers.
+      // Search tables leave behind row ids beyond 2^53, which would make `run` throw if read as numbers.
       statement.setReadBigInts(true);
       const { changes, lastInsertRowid } = statement.run(...params);
       statement.setReadBigInts(false);

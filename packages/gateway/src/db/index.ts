@@ -16,18 +16,18 @@ export interface Database {
    * at the same time share one fsync. Rejects, with nothing written, when one of them fails.
    */
   write(...statements: readonly Statement[]): Promise<StatementResult[]>;
-  /** Reads at once on this thread: for look-ups by index that return little. Sees every resolved `write`. */
+  /** Reads synchronously on this thread: for index look-ups that return little. Sees every resolved `write`. */
   all<T>(sql: string, params?: readonly Param[]): T[];
-  /** Reads in the reader thread: for whatever can take more than a millisecond or two. */
+  /** Reads in the reader thread: for anything that can take more than a millisecond or two. */
   slow<T>(sql: string, params?: readonly Param[]): Promise<T[]>;
-  /** Long work in the writer thread, or in the reader's. See {@link Job}. */
+  /** Long work in the writer or the reader thread. See {@link Job}. */
   writerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
   readerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
   /** Units handed to the writer since the start. */
   readonly units: number;
-  /** Resolves when the writer thread died by itself: nothing can be stored any more. */
+  /** Resolves when the writer thread has died unexpectedly: nothing can be stored any more. */
   readonly died: Promise<Error>;
-  /** Takes nothing more; resolves when every unit taken before is on disk or rejected, within 1.5 s. */
+  /** Accepts nothing more; resolves when every accepted unit is on disk or rejected, within 1.5 s. */
   close(): Promise<void>;
 }
 

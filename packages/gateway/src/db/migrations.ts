@@ -81,7 +81,7 @@ const MIGRATIONS: readonly string[] = [
      WHERE state IN ('unknown', 'failed');`,
 ];
 
-/** Brings the schema up to date, each step in a transaction of its own. Throws when the file is from a newer gateway. */
+/** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */
 export function migrate(db: DatabaseSync): void {
   const row = db.prepare("PRAGMA user_version").get() as { user_version: number };
   if (row.user_version > MIGRATIONS.length) {

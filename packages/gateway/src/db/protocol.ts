@@ -5,7 +5,7 @@ export interface Statement {
   sql: string;
   params: readonly Param[];
 }
-/** What a statement of a unit came to; `rows` only where it has RETURNING. */
+/** Result of one statement of a unit; `rows` only if it has RETURNING. */
 export interface StatementResult {
   changes: number;
   lastInsertRowid: number;
@@ -26,24 +26,24 @@ export type ToWorker =
   | { id: number; kind: "cancel" }
   | { id: number; kind: "close" };
 
-/** From a worker: answers in batches, and progress of jobs. */
+/** From a worker: replies in batches, and the progress of jobs. */
 export type FromWorker =
   | { id: number; ok: true; value: unknown }
   | { id: number; ok: false; message: string; code?: string; data?: unknown }
   | { id: number; progress: unknown };
 
-/** Long work inside a worker. It yields between slices, so that units are never kept waiting for long. */
+/** Long work inside a worker. It yields between slices, so that units never wait for long. */
 export type Job<Args = unknown, Result = unknown> = (context: JobContext, args: Args) => Promise<Result>;
 
 export interface JobContext {
   db: import("./connection.ts").Connection;
-  /** Runs `slice` in a transaction of its own, after all units that wait. Keep a slice under about 20 ms. */
+  /** Runs `slice` in its own transaction, after all waiting units. Keep a slice under about 20 ms. */
   slice<T>(slice: () => T): Promise<T>;
   progress(value: unknown): void;
   signal: AbortSignal;
 }
 
-/** An error of a job that its caller understands: `code` and `data` cross the thread. */
+/** A job's error that its caller understands: `code` and `data` cross the thread boundary. */
 export class JobError extends Error {
   readonly code: string;
   readonly data: unknown;

@@ -1,4 +1,4 @@
-/** Rows as they lie in `gateway.db`. Times are Unix milliseconds, booleans 0 or 1, objects JSON text. */
+/** Rows as stored in `gateway.db`. Times are Unix milliseconds, booleans 0 or 1, objects JSON text. */
 export interface Tables {
   meta: { key: string; value: string };
   chats: {
@@ -26,12 +26,12 @@ export interface Tables {
     last_message: string | null;
     image_config: string | null;
     video_config: string | null;
-    /** Real model of the latest turn. */
+    /** Model that answered the latest turn. */
     model: string | null;
     /** Model chosen with `/model` for this session only. */
     model_override: string | null;
     context_percent: number;
-    /** JSON of the runtime's own session: `{type, token, upto}`; `upto` is the last message id it holds. */
+    /** JSON of the runtime's own session: `{type, token, upto}`; `upto` is the last message id it contains. */
     runtime_state: string | null;
     /** Summary left by the latest compaction; messages up to `summary_upto` are covered by it. */
     summary: string | null;
@@ -45,10 +45,10 @@ export interface Tables {
     role: number;
     content: string;
     ts: number;
-    /** JSON: `{interrupted?, senderName?, attachments?, mediaFiles?, error?}`; null when none applies. */
+    /** JSON: `{interrupted?, senderName?, attachments?, mediaFiles?, error?}`; null when it would be empty. */
     extra: string | null;
   };
-  /** One row a turn; `running` rows at start are turns that a crash cut off. */
+  /** One row per turn; rows still `running` at start are turns that a crash cut off. */
   turns: {
     id: number;
     request_id: string;
@@ -58,10 +58,10 @@ export interface Tables {
     started_at: number;
     ended_at: number | null;
   };
-  /** Text of a running turn, appended as it comes, so that a crash keeps it. */
+  /** Text of a running turn, appended as it arrives, so that it survives a crash. */
   turn_parts: { id: number; request_id: string; text: string };
   message_media: { message: number; agent_id: string; path: string };
-  /** What the agent did for a message, as JSON; apart from the message, which is read far more often. */
+  /** What the agent did for a message, as JSON; kept apart from the message, which is read far more often. */
   message_steps: { message: number; steps: string };
   shares: {
     id: string;
@@ -69,12 +69,12 @@ export interface Tables {
     agent_id: string;
     session: string;
     path: string;
-    /** Which file it was when it was shared; null in rows of versions that did not keep it. */
+    /** Identity of the file when it was shared; null in rows of versions that did not record it. */
     identity: string | null;
     expires_at: number;
     created_at: number;
   };
-  /** Messages of the channels, each of the provider's events once. */
+  /** Channel messages; each of the provider's events is stored once. */
   channel_inbox: {
     id: number;
     agent_id: string;
@@ -86,52 +86,52 @@ export interface Tables {
     /** The provider's id of the chat. */
     chat_id: string;
     message_id: string | null;
-    /** Unique in a chat: `teamchat` tells a mention as two events. */
+    /** Unique within a chat: `teamchat` reports a mention as two events. */
     message_key: string | null;
     sender_id: string;
-    /** JSON of the message as the adapter made it; null once it is settled. */
+    /** JSON of the message as the adapter produced it; null once it is settled. */
     message: string | null;
-    /** `command` waits for nothing, `waiting` for its turn, `turn` is with the agent; the others are settled. */
+    /** `command` waits for nothing, `waiting` for its turn, `turn` is with the agent; the other states are settled. */
     state: "waiting" | "command" | "turn" | "done" | "denied";
-    /** Of its turn; set with the turn's own row. */
+    /** The turn's request id; set together with the turn's own row. */
     request_id: string | null;
     session: string | null;
-    /** Row of the user message in `messages`; a turn that runs again stores no second one. */
+    /** Row of the user message in `messages`; a turn that runs again does not store a second one. */
     user_message: number | null;
     received_at: number;
     started_at: number | null;
     settled_at: number | null;
-    /** What else is to be known of it, for the trace. */
+    /** Anything else worth knowing about it, for the trace. */
     note: string | null;
   };
-  /** What is to be sent, one row a message of the provider's. */
+  /** Outgoing messages, one row per provider message. */
   channel_outbox: {
     id: number;
     agent_id: string;
     channel: string;
     account: string;
     chat_id: string;
-    /** The message that it answers. */
+    /** The message that it replies to. */
     inbox: number | null;
     purpose: "reply" | "knock" | "notice" | "handshake" | "progress" | "direct";
     /** UUID, the same for every attempt. */
     key: string;
-    /** JSON: where it goes. */
+    /** JSON: the recipient. */
     target: string;
-    /** JSON: what is sent; null once it was, also by another row. */
+    /** JSON: the content; null once sent, also by another row. */
     content: string | null;
     state: "pending" | "sending" | "sent" | "failed" | "unknown";
     attempts: number;
     next_at: number;
     created_at: number;
     sending_at: number | null;
-    /** When the first attempt began of which nobody knows what became. */
+    /** When the first attempt with an unknown outcome began. */
     uncertain_at: number | null;
     settled_at: number | null;
-    /** Id that the provider gave it. */
+    /** Id that the provider assigned to it. */
     provider_id: string | null;
     reason: string | null;
   };
-  /** Where each connection stands in its provider's stream of events. */
+  /** Each connection's position in its provider's stream of events. */
   channel_positions: { agent_id: string; channel: string; account: string; value: string };
 }

@@ -13,19 +13,19 @@ export interface WorkerClient {
     options?: { signal?: AbortSignal; progress?: (value: unknown) => void },
   ): Promise<T>;
   /**
-   * Takes nothing more, and resolves when what was taken is done and the thread has ended: at the latest after
-   * `CLOSE_MS`, which ends the thread. What is not done by then rejects.
+   * Accepts nothing more. Resolves when the accepted work is done and the thread has ended, or after `CLOSE_MS`, when
+   * the thread is terminated and the rest rejects.
    */
   close(): Promise<void>;
-  /** Resolves with the error when the thread died by itself. */
+  /** Resolves with the error when the thread has died unexpectedly. */
   readonly died: Promise<Error>;
 }
 
-/** More than this many units within this time, and they are gathered for a moment. One busy caller alone is below it. */
+/** With more than this many units in this time, units are batched. One busy caller alone stays below it. */
 const BUSY_UNITS = 16;
 const BUSY_WINDOW_MS = 5;
 const GATHER_MS = 1;
-/** A close that takes longer is given up: a disk that hangs must not hold up the end of the process. */
+/** A close that takes longer is given up: a disk that hangs must not keep the process from ending. */
 const CLOSE_MS = 700;
 
 const CLOSED = () => new Error("The database is closed.");
@@ -45,7 +45,7 @@ export interface Thread {
   terminate(): Promise<unknown>;
 }
 
-/** Starts a worker thread that serves `file`. Messages sent before it is up wait in its queue. */
+/** Starts a worker thread that serves `file`. Messages sent before it is ready wait in its queue. */
 export function startWorker(
   entry: URL,
   data: { file: string; mode: "read" | "write" },
@@ -54,13 +54,13 @@ export function startWorker(
   return createWorkerClient(new Worker(entry, { workerData: data, stdout: false, stderr: false }), clock);
 }
 
-/** Speaks with a worker thread: every unit that is taken is answered, or rejected when the thread is gone. */
+/** Talks to a worker thread: every accepted unit is answered, or rejected when the thread is gone. */
 export function createWorkerClient(worker: Thread, clock: Clock): WorkerClient {
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
   let queued: Unit[] = [];
   let cancelTimer: (() => void) | undefined;
-  /** When the latest units came, as a ring. */
+  /** Arrival times of the latest units, as a ring. */
   const recent = new Array<number>(BUSY_UNITS).fill(Number.NEGATIVE_INFINITY);
   let next = 0;
   let dead: Error | undefined;
@@ -95,9 +95,9 @@ export function createWorkerClient(worker: Thread, clock: Clock): WorkerClient {
     if (!closing) announce(dead);
   };
   worker.on("error", (error) => fail(error as Error));
-  worker.on("exit", (code) => fail(new Error(`database thread ended with ${code}`)));
+  worker.on("exit", (code) => fail(new Error(`database thread exited with code ${code}`)));
 
-  /** What cannot be handed over, rejects for itself. */
+  /** A message that cannot be posted rejects only its own caller. */
   const post = (message: ToWorker, ids: readonly number[]) => {
     try {
       worker.postMessage(message);
@@ -132,8 +132,8 @@ export function createWorkerClient(worker: Thread, clock: Clock): WorkerClient {
     );
   };
   /**
-   * A unit goes at once while there are few. Under load it waits a moment for others: one commit, which is one fsync,
-   * then serves them all, and the time that saves is far more than the wait.
+   * While there are few units, each is sent at once. Under load, a unit waits a moment for others: one commit, and so
+   * one fsync, then serves them all, which saves far more time than the wait costs.
    */
   const queue = (unit: Unit) => {
     const now = performance.now();
@@ -185,7 +185,7 @@ export function createWorkerClient(worker: Thread, clock: Clock): WorkerClient {
           post({ id, kind: "close" }, [id]);
         });
         await Promise.race([done, sleep(clock, CLOSE_MS)]);
-        // A thread inside a call of the operating system does not end before that returns.
+        // A thread inside a system call does not end before the call returns.
         await Promise.race([worker.terminate(), sleep(clock, CLOSE_MS)]);
         fail(CLOSED());
       })();

@@ -3,7 +3,7 @@ import { collectWhenIdle } from "../lib/idle-collect.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 
-/** How a quiet moment is used: one short step inside a transaction; true while work is left. */
+/** Work for idle moments: one short step inside a transaction; returns true while work is left. */
 export type IdleTask = (db: Connection) => boolean;
 
 /**
@@ -13,7 +13,7 @@ export type IdleTask = (db: Connection) => boolean;
 export function serveConnection(options: {
   jobs: Record<string, Job<never>>;
   idle?: IdleTask;
-  /** Called once with the new connection: to define its SQL functions. */
+  /** Called once with the new connection, to define its SQL functions. */
   setup?: (db: Connection) => void;
 }): void {
   const port = parentPort!;
@@ -55,7 +55,7 @@ export function serveConnection(options: {
     };
   };
 
-  /** All units commit together; only when one fails is each retried alone, so that it fails for itself. */
+  /** All units commit together; if one fails, each is retried alone, so that only the faulty one fails. */
   const runUnits = (units: readonly Unit[]): FromWorker[] => {
     try {
       return transaction(() =>
@@ -102,7 +102,7 @@ export function serveConnection(options: {
   };
 
   let closing: number | undefined;
-  /** After everything that came before is written. */
+  /** After everything that arrived earlier is written. */
   const close = (id: number) => {
     for (const abort of aborts.values()) abort.abort();
     clearTimeout(idleTimer);
@@ -153,7 +153,7 @@ export function serveConnection(options: {
     else close(closing);
   };
 
-  /** One slice a turn of the loop: messages that arrived meanwhile go first. */
+  /** One slice per turn of the event loop: messages that arrived meanwhile go first. */
   const schedule = () => {
     if (scheduled || !db.raw.isOpen || (slices.length === 0 && !idlePending)) return;
     scheduled = true;
@@ -168,7 +168,7 @@ export function serveConnection(options: {
   };
 
   const IDLE_DELAY_MS = 100;
-  /** Idle work waits a moment after a write, so that a conversation's turns are not slowed by it. */
+  /** Idle work waits a moment after a write, so that it does not slow down a conversation's turns. */
   const runIdle = () => {
     idlePending = false;
     if (idleTimer) return;
@@ -180,7 +180,7 @@ export function serveConnection(options: {
         try {
           more = transaction(() => options.idle!(db));
         } catch {
-          // A full disk, say: the next write brings another try.
+          // A full disk, for example: the next write triggers another attempt.
         }
         if (more) setImmediate(step);
       };
