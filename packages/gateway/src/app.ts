@@ -54,12 +54,12 @@ import { publishStep } from "./steps.ts";
 import { VERSION } from "./version.ts";
 import { createWebhooks } from "./webhooks/index.ts";
 
-/** Callers of running turns get what there is when these are interrupted, which takes 1.5 s at most. */
+/** Callers of running turns get the reply so far; interrupting the turns takes 1.5 s at most. */
 const CLOSE_GRACE_MS = 2_500;
-/** The database closes after this, whatever else is still closing. */
+/** The database closes after this time, even if something else is still closing. */
 const ROOMS_MS = 400;
 
-/** How long after the start the log waits for what agent programs say of themselves. */
+/** How long after the start the log waits for agent programs to report what they are. */
 const PROBE_WAIT_MS = 10_000;
 
 export interface AppDeps {
@@ -68,11 +68,11 @@ export interface AppDeps {
   env: Env;
   clock: Clock;
   log: Logger;
-  /** Called when the gateway cannot go on: the database thread died. */
+  /** Called when the gateway cannot continue: the database thread died. */
   fatal(): void;
 }
 
-/** The composition root: every room, and what each needs of the others. */
+/** The composition root: creates every room and wires it to the others. */
 export async function createApp({ store, paths, env, clock, log, fatal }: AppDeps) {
   const config = () => store.current;
   const agent = (id: string) => config().agents.find((entry) => entry.id === id);
@@ -85,7 +85,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
 
   const db = openDatabase(paths.database, clock);
   void db.died.then((error) => {
-    log.error({ err: error }, "the database thread died; the gateway stops");
+    log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
   });
   const reaper = await createReaper({ dir: join(paths.home, "run/children"), log });
@@ -306,11 +306,11 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       port = address.port;
       return address;
     },
-    /** What can wait until the gateway answers: leftovers of a crash, spare processes, what the agents run on. */
+    /** Work that can wait until the gateway is serving: crash leftovers, spare processes, the agents' runtimes. */
     afterStart() {
       void reaper
         .reapLeftovers()
-        .catch((error) => log.warn({ err: error }, "looking for left processes failed"));
+        .catch((error) => log.warn({ err: error }, "could not look for leftover processes"));
       for (const entry of config().agents) {
         void runtimes.describe(entry).then(async (text) => {
           log.info({ agent: entry.id }, `runs on ${text}`);
@@ -324,11 +324,11 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       void channels.start();
       void media
         .sweep(config().agents.map(({ id }) => id))
-        .catch((error) => log.warn({ err: error }, "sweeping uploads failed"));
+        .catch((error) => log.warn({ err: error }, "could not clean up old uploads"));
     },
     /**
-     * The way to the end. Together the phases stay under 5 s; what a phase leaves undone, the next start takes up from
-     * its rows.
+     * The shutdown sequence. Its phases together stay under 5 s; work that a phase leaves unfinished is resumed from its
+     * rows at the next start.
      */
     shutdown(): Phase[] {
       let served: Promise<void> = Promise.resolve();

@@ -1,4 +1,4 @@
-/** The program: `start` serves; every other command is the client's. Each loads only what it needs. */
+/** The program: `start` runs the server, every other command the client. Each loads only what it needs. */
 const [command, ...rest] = process.argv.slice(2);
 if (command === "start") {
   const { serve } = await import("./serve.ts");

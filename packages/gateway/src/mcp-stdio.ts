@@ -1,12 +1,12 @@
 /**
- * A tool server for agent programs that start theirs by themselves: passes the Model Context Protocol between its own
- * stdin and stdout and the gateway that offers the tools. Needs nothing but Node.js.
+ * A tool server for agent programs that start their own: relays the Model Context Protocol between its stdin and
+ * stdout and the gateway, which provides the tools. Needs nothing but Node.js.
  */
 import { connect } from "node:net";
 
 const { AGENT_GATEWAY_TOOLS_SOCKET: path, AGENT_GATEWAY_TOOLS_TOKEN: token } = process.env;
 if (!path || !token) {
-  process.stderr.write("This program is started by an agent that the gateway runs.\n");
+  process.stderr.write("This program is meant to be started by an agent that the gateway runs.\n");
   process.exit(2);
 }
 

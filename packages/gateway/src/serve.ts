@@ -20,11 +20,11 @@ import { runPhases } from "./lib/phases.ts";
 import { startWatchdog, type Watchdog } from "./lib/watchdog.ts";
 import { STOP_DEADLINE_MS } from "./lib/watchdog-thread.ts";
 
-/** `EX_CONFIG` of sysexits.h: the configuration cannot be used. */
+/** `EX_CONFIG` of sysexits.h: the configuration is unusable. */
 const EXIT_CONFIG = 78;
-/** `EX_SOFTWARE`: the gateway cannot go on; a supervisor starts it again. */
+/** `EX_SOFTWARE`: the gateway cannot continue; a supervisor restarts it. */
 const EXIT_BROKEN = 70;
-/** After the phases of the shutdown, log lines and the lock have this long. */
+/** How long log lines and the lock have after the shutdown phases. */
 const LAST_MS = 200;
 const DEFAULT_LOGS = { level: "info", maxFileBytes: 16_777_216, maxFiles: 3, retentionDays: 14 } as const;
 
@@ -56,7 +56,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const stop = async (code: number) => {
     if (stopping) return;
     stopping = true;
-    // Two clocks: the watchdog's runs on when this thread is blocked.
+    // Two clocks: the watchdog's keeps running while this thread is blocked.
     watchdog?.deadline(STOP_DEADLINE_MS, code);
     setTimeout(() => endNow(code), STOP_DEADLINE_MS);
     await shutdown();
@@ -68,7 +68,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   process.on("SIGINT", () => void stop(0));
 
   try {
-    // What the gateway makes is nobody else's, whatever it was started with.
+    // The gateway's files are private, whatever umask it was started with.
     process.umask(0o077);
     const { config: file, port } = readArguments(args);
     const env = { ...process.env, ...(file && { GATEWAY_CONFIG: file }), ...(port && { PORT: port }) };
@@ -91,7 +91,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     for (const warning of [...audit.warnings, ...startupWarnings(gateway)]) log.warn({}, warning);
     process.on("unhandledRejection", (error) => log.error({ err: error }, "unhandled rejection"));
     process.on("uncaughtException", (error) => {
-      log.error({ err: error }, "uncaught exception; the gateway stops");
+      log.error({ err: error }, "uncaught exception; stopping the gateway");
       void stop(EXIT_BROKEN);
     });
 
@@ -127,7 +127,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   }
 }
 
-/** What a first run tells: where the page is, the key (once), and a line that works when pasted. */
+/** What a first start prints: the page's address, the key (once), and a command that works when pasted. */
 function welcome(url: string, first: FirstRun, envFile: string): string {
   const where = first.fromEnvironment ? "from GATEWAY_ADMIN_KEY" : `kept in ${envFile}, shown only now`;
   return `

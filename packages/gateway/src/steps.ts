@@ -3,8 +3,8 @@ import type { ChannelStep } from "./channels/index.ts";
 import type { TurnStep } from "./sessions/index.ts";
 
 /**
- * Each labelled step of each turn, and of each message of a channel, is published here, synchronously, as the label's text. Nobody listens in normal
- * operation; the crash tests end the process from a listener.
+ * Each labelled step of a turn or a channel message is published here, synchronously, as the label's text. There are
+ * no listeners in normal operation; the crash tests end the process from one.
  */
 export const TURN_STEPS = "agent-gateway:turn-step";
 

@@ -14,7 +14,7 @@ export const COMMANDS = [
   {
     name: "/model",
     usage: "/model [id or alias]",
-    description: "Show the models, or choose this session's.",
+    description: "List the models, or set this session's model.",
   },
 ] as const;
 export type CommandName = (typeof COMMANDS)[number]["name"];
@@ -25,8 +25,8 @@ export interface Command {
 }
 
 /**
- * Reads a slash command. Undefined for a message: text that does not start with `/` and a letter, or whose first word
- * has another `/` in it. Throws `UNKNOWN_COMMAND` for any other `/word`.
+ * Parses a slash command. Undefined for a message: text that does not start with `/` and a letter, or whose first word
+ * contains another `/`. Throws `UNKNOWN_COMMAND` for any other `/word`.
  */
 export function parseCommand(message: string): Command | undefined {
   const match = /^\/(\p{L}\S*)(?:\s+([\s\S]*))?$/u.exec(message.trim());

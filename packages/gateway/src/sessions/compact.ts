@@ -21,7 +21,7 @@ export interface Compacted {
   archivedMessages: number;
 }
 
-/** Compaction: the older part of a session becomes a summary, its messages stay in history. */
+/** Compaction: the older part of a session becomes a summary; its messages stay in history. */
 export function createCompaction(room: {
   deps: SessionDeps;
   store: SessionStore;
@@ -55,7 +55,7 @@ export function createCompaction(room: {
     });
     const result = await turn.done;
     if (result.status !== "done" || result.text.trim() === "") {
-      const why = result.status === "interrupted" ? "it was stopped." : "the agent gave no summary.";
+      const why = result.status === "interrupted" ? "it was stopped." : "the agent returned no summary.";
       throw new GatewayError("AGENT_FAILED", `The session was not compacted: ${result.error ?? why}`);
     }
     const keptFrom = ids.length - KEEP_MESSAGES;
@@ -67,7 +67,7 @@ export function createCompaction(room: {
         context_percent: 0,
       }),
     );
-    // The next process starts from the summary and the kept messages, whatever this one made of it.
+    // The next process starts from the summary and the kept messages, regardless of what this one remembers.
     const place = pool.get(row.uuid);
     if (place && !place.busy) await pool.drop(place);
     return { success: true, keptMessages: KEEP_MESSAGES, archivedMessages: keptFrom };
@@ -87,11 +87,11 @@ export function createCompaction(room: {
       pool
         .runtime(place, openRequest(agent, row))
         .then(
-          () => deps.log.info({ agent: agent.id, session: row.uuid }, "session is back after its restart"),
+          () => deps.log.info({ agent: agent.id, session: row.uuid }, "session restarted"),
           (error) =>
             deps.log.warn(
               { err: error, agent: agent.id, session: row.uuid },
-              "restarting the session failed",
+              "could not restart the session",
             ),
         )
         .finally(() => {

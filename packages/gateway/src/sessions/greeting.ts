@@ -15,13 +15,13 @@ export interface GreetRequest {
   agent: AgentConfig;
   requestId: string;
   softMs: number;
-  /** The session, looked up anew; throws when it is gone or busy. */
+  /** The session, looked up again; throws when it is gone or busy. */
   session: () => SessionRow;
 }
 
 /**
- * Takes an agent's one-shot greeting and lets the agent answer it; undefined when there is none. The file goes only
- * when its turn is sure to run. One at a time for each agent: who comes second finds the file gone.
+ * Takes an agent's one-shot greeting and lets the agent answer it; undefined when there is none. The file is removed
+ * only once its turn is sure to run. One at a time for each agent: a second caller finds the file gone.
  */
 export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns, "start">) {
   const queues = new Map<string, ReturnType<typeof createMutex>>();
@@ -31,7 +31,7 @@ export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns,
       await using folder = await openRoot(agent.workspace);
       await task(folder);
     } catch (error) {
-      deps.log.error({ err: error, agent: agent.id }, "the greeting's file could not be changed");
+      deps.log.error({ err: error, agent: agent.id }, "could not update the greeting file");
     }
   };
 
@@ -54,7 +54,7 @@ export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns,
   };
 
   return (request: GreetRequest): Promise<Turn | undefined> => {
-    // Refused before the wait, as after it.
+    // Refused both before and after the wait.
     request.session();
     const queue = queues.get(request.agent.id) ?? createMutex();
     queues.set(request.agent.id, queue);

@@ -1,15 +1,15 @@
 import { GatewayError } from "@agent-gateway/contract";
 
-/** Sessions that something other than a turn has for itself: no turn begins in them meanwhile. */
+/** Sessions reserved for something other than a turn; no turn begins in them meanwhile. */
 export interface Holds {
   has(sessionId: string): boolean;
-  /** Runs `work` with the session held. Throws `SESSION_BUSY` when it is held already. */
+  /** Runs `work` while holding the session. Throws `SESSION_BUSY` when it is already held. */
   during<T>(sessionId: string, work: () => Promise<T>): Promise<T>;
-  /** The same, but waits for who holds the session, after asking them by `free` to let go of it. */
+  /** The same, but calls `free` to ask the current holder to let go, and waits for it. */
   next<T>(sessionId: string, free: () => Promise<unknown>, work: () => Promise<T>): Promise<T>;
 }
 
-/** @param released called when a session is free again. */
+/** @param released called when a session is free again */
 export function createHolds(released: () => void): Holds {
   const held = new Map<string, Promise<void>>();
 

@@ -51,11 +51,11 @@ export interface Incoming {
   videoParams?: object | undefined;
   softMs: number;
   kind?: "message" | "greeting" | "injection" | "channel";
-  /** What the agent is told, where that is more than `text`, which history keeps. */
+  /** The text for the agent, if it differs from `text`, which history keeps. */
   told?: string;
-  /** Row of the user message that an earlier run of this turn stored: no second one is. */
+  /** Row of the user message that an earlier run of this turn stored; no second one is stored. */
   again?: number | undefined;
-  /** Further statements of the transaction that stores the message; they come after it. */
+  /** Further statements for the transaction that stores the message; they run after it. */
   also?: (sessionId: string) => readonly Statement[];
   /** See {@link TurnEnding}. */
   closing?: (ending: TurnEnding) => readonly Statement[];
@@ -74,7 +74,7 @@ export function createSessions(deps: SessionDeps) {
   /** The session, or `SESSION_NOT_FOUND`. */
   const require = (agentId: string, chatId: string, sessionId: string): SessionRow => {
     const row = store.find(agentId, chatId, sessionId);
-    if (!row) throw new GatewayError("SESSION_NOT_FOUND", "There is no such session under this chat.");
+    if (!row) throw new GatewayError("SESSION_NOT_FOUND", "This chat has no such session.");
     return row;
   };
   const isBusy = (uuid: string) => turns.running(uuid) !== undefined || holds.has(uuid);
@@ -93,18 +93,18 @@ export function createSessions(deps: SessionDeps) {
   };
   const compaction = createCompaction({ deps, store, pool, turns, holds });
 
-  /** The folder of a session goes with it, and that of its chat when it was the last. */
+  /** Removes a session's folder, and its chat's folder with the last session. */
   const removeFolder = async (row: SessionRow) => {
     const folder = deps.sessionDir(row.agent_id, row.chat_id, row.uuid);
     try {
       await removeFolderBelow(folder, SESSION_DEPTH);
     } catch (error) {
-      deps.log.warn({ err: error, session: row.uuid }, "a deleted session's folder could not be removed");
+      deps.log.warn({ err: error, session: row.uuid }, "could not remove a deleted session's folder");
     }
     await removeFolderBelow(dirname(folder), SESSION_DEPTH - 1, { ifEmpty: true }).catch(() => {});
   };
   const removeNow = async (row: SessionRow) => {
-    // Held by now, so that no other turn begins behind the one that is stopped here.
+    // The session is held by now, so no other turn can begin behind the one that is stopped here.
     await stop(row);
     if (!store.byRowId(row.id)) return;
     await dropProcess(row);
@@ -134,8 +134,8 @@ export function createSessions(deps: SessionDeps) {
     places: pool.places,
 
     /**
-     * Resolves to true when a turn of the session (without an id: of a new one) can begin, at once where it can now; to
-     * false after `ms` or when `signal` aborts. It holds no place, so `send` may find that somebody was faster.
+     * Resolves to true once a turn of the session (without an id: of a new one) can begin, or to false after `ms` or when
+     * `signal` aborts. It reserves nothing, so `send` may find that somebody else was faster.
      */
     async vacancy(
       agentId: string,
@@ -251,7 +251,7 @@ export function createSessions(deps: SessionDeps) {
       await db.write(store.update(row.id, { name, unnamed: 0 }));
     },
 
-    /** Interrupts a turn, and waits for what holds the session. Asked twice, it is done once. */
+    /** Interrupts a turn, and waits for whatever holds the session. Concurrent calls share one stop. */
     remove(row: SessionRow): Promise<void> {
       const known = removing.get(row.uuid);
       if (known) return known;
@@ -299,7 +299,7 @@ export function createSessions(deps: SessionDeps) {
       if (!turns.running(row.uuid)) compaction.reopen(agent, fresh);
     },
 
-    /** Sets the model of this session alone; it applies from the next turn on. */
+    /** Sets the model of this session only; it applies from the next turn on. */
     async setModel(row: SessionRow, model: string) {
       await db.write(store.update(row.id, { model_override: model }));
     },
@@ -310,7 +310,7 @@ export function createSessions(deps: SessionDeps) {
       pool.reconfigure();
       for (const agent of deps.config().agents) pool.fillSpares(agent);
     },
-    /** Starts the spare processes, where those of an earlier run have left nothing behind. */
+    /** Starts the spare processes, once the leftovers of an earlier run are gone. */
     async fillSpares() {
       for (const agent of deps.config().agents) {
         await pool.sweepSpares(agent.id);
@@ -318,16 +318,16 @@ export function createSessions(deps: SessionDeps) {
       }
     },
 
-    /** Interrupts the turns of an agent that is removed; resolves when what it said is stored. */
+    /** Interrupts the turns of an agent that is being removed; resolves when their text is stored. */
     async stopAgent(agentId: string) {
       const own = turns.allRunning().filter((turn) => turn.agentId === agentId);
       await Promise.all(own.map((turn) => turn.stop()));
       pool.reconfigure();
     },
 
-    /** No turn begins from now on: whoever asks gets `UNAVAILABLE`. */
+    /** No turn begins from now on: callers get `UNAVAILABLE`. */
     refuse: turns.refuse,
-    /** Interrupts what runs and keeps the text so far; resolves when it is stored. */
+    /** Interrupts running turns and keeps their text so far; resolves when it is stored. */
     async stopAll() {
       turns.refuse();
       pool.dropIdle();

@@ -1,7 +1,7 @@
 import type { SessionDeps } from "./ports.ts";
 import type { Turn } from "./turn-types.ts";
 
-/** Finished turns of all sessions together may hold this much; beyond it the oldest go before their time. */
+/** Size limit of all finished turns that are kept; beyond it, the oldest are dropped early. */
 const MAX_TURNS = 2_000;
 const MAX_BYTES = 8 * 1024 * 1024;
 const COMPACT_AT = 32;
@@ -13,7 +13,7 @@ interface Kept {
 }
 
 /**
- * Keeps finished turns readable in `bySession` for `gateway.turns.retainMs`. One timer serves all: a busy gateway ends
+ * Keeps finished turns readable in `bySession` for `gateway.turns.retainMs`. All share one timer: a busy gateway ends
  * thousands of turns in that time.
  */
 export function createKeeper(deps: SessionDeps, bySession: Map<string, Turn[]>): (turn: Turn) => void {
@@ -25,7 +25,7 @@ export function createKeeper(deps: SessionDeps, bySession: Map<string, Turn[]>):
 
   const dropFirst = () => {
     const { turn, bytes: size } = queue[head]!;
-    // Emptied at once: a turn can be megabytes, and the array's front goes only now and then.
+    // Cleared at once: a turn can be megabytes, and the front of the array is trimmed only now and then.
     queue[head++] = undefined;
     bytes -= size;
     const rest = (bySession.get(turn.sessionId) ?? []).filter((other) => other !== turn);

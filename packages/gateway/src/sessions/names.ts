@@ -1,7 +1,7 @@
 export const PLACEHOLDER_NAME = "New session";
 const MAX_CHARS = 60;
 
-/** A session's name from the first thing said in it: its first line, cut between words. No model is asked. */
+/** Derives a session's name from its first message: the first line, cut between words. No model is asked. */
 export function nameFrom(prompt: string): string {
   const line = prompt
     .split(/\r?\n/)

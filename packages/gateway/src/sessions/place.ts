@@ -2,7 +2,7 @@ import type { AgentConfig } from "../config/index.ts";
 import type { HistoryEntry, RuntimeSession } from "../runtimes/types.ts";
 import type { ToolScope } from "./ports.ts";
 
-/** A session's place in the pool: its process, or the start of one. */
+/** A session's place in the pool: its process, or one that is starting. */
 export interface Place {
   readonly agentId: string;
   /** Empty while the place is a spare that no chat has taken yet. */
@@ -15,30 +15,30 @@ export interface Place {
   opening: Promise<RuntimeSession> | undefined;
   runtimeType: string | undefined;
   model: string | undefined;
-  /** The agent's configuration that the process was started with. */
+  /** The agent configuration that the process was started with. */
   agent: AgentConfig;
   readonly scope: ToolScope;
-  /** Folder that a process has which was started as a spare; it goes with the process. */
+  /** Folder of a process that was started as a spare; removed with the process. */
   readonly spareDir: string | undefined;
   /** Aborted when the place is given up. */
   readonly abort: AbortController;
 }
 
-/** What a process is started with, beyond what its agent's configuration says. */
+/** Start parameters of a process beyond its agent's configuration. */
 export interface OpenRequest {
   model: string | undefined;
   resume(runtimeType: string): string | undefined;
   history: () => readonly HistoryEntry[];
 }
 
-/** True when a process started for `a` may serve `b`: all that reaches the process is the same. */
+/** True when a process started for `a` may serve `b`: everything that reaches the process is the same. */
 export function sameProcess(a: AgentConfig, b: AgentConfig): boolean {
   const key = (agent: AgentConfig) =>
     JSON.stringify([agent.runtime, agent.env, agent.workspace, agent.allowTools, agent.instructions]);
   return a === b || key(a) === key(b);
 }
 
-/** Lets at most `limit` holders in; the others wait their turn. Resolves to what gives the slot back. */
+/** Lets at most `limit` holders in; the others wait their turn. Resolves to the function that frees the slot. */
 export function createSlots(limit: number): () => Promise<() => void> {
   const queue: Array<() => void> = [];
   let taken = 0;

@@ -11,18 +11,18 @@ import type { OpenOptions, RuntimeSession } from "../runtimes/types.ts";
 import { createSlots, type OpenRequest, type Place, sameProcess } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
-/** At most this many processes start at the same time: a burst of starts takes far longer than a queue of them. */
+/** Limit on processes that start at the same time: a burst of starts takes far longer than a queue. */
 const SPAWN_PARALLEL = 2;
-/** Folder of spare processes' files, where a chat's folder would be. */
+/** Folder for the files of spare processes, in place of a chat's folder. */
 const SPARE_CHAT = ".spare";
 /** `sessions/<chat>/<session>` in the agent's folder. */
 export const SESSION_DEPTH = 3;
 const MAX_SWEPT = 10_000;
 const MAX_INSTRUCTIONS_BYTES = 65_536;
 const INSTRUCTIONS_UNREAD =
-  "the agent's instructions were not read: the file is missing, not a regular file, or leads out of the workspace";
+  "could not read the agent's instructions: the file is missing, is not a regular file, or leads out of the workspace";
 
-/** The live processes: one per session, bounded per agent, evicted and ended when idle. */
+/** The live processes: one per session, limited per agent, evicted and ended when idle. */
 export function createPool(deps: SessionDeps) {
   const { clock, log } = deps;
   const places = new Map<string, Place>();
@@ -49,11 +49,11 @@ export function createPool(deps: SessionDeps) {
   const dropSpareDir = async ({ spareDir, sessionId }: Place) => {
     if (spareDir === undefined) return;
     await removeFolderBelow(spareDir, SESSION_DEPTH).catch((error) =>
-      log.warn({ err: error, session: sessionId }, "a spare process's folder could not be removed"),
+      log.warn({ err: error, session: sessionId }, "could not remove a spare process's folder"),
     );
   };
 
-  /** Gives the place up at once and ends its process in the background. */
+  /** Gives up the place at once and ends its process in the background. */
   const drop = (place: Place): Promise<void> => {
     if (places.get(place.sessionId) === place) {
       places.delete(place.sessionId);
@@ -61,12 +61,12 @@ export function createPool(deps: SessionDeps) {
     }
     cancelIdle(place);
     place.abort.abort();
-    // A start under way fails by the abort, and leaves no process.
+    // A start in progress fails with the abort, and leaves no process.
     if (place.opening) track(place.opening);
     const runtime = place.runtime;
     place.runtime = undefined;
     const done = Promise.resolve(runtime?.close())
-      .catch((error) => log.warn({ err: error, session: place.sessionId }, "closing failed"))
+      .catch((error) => log.warn({ err: error, session: place.sessionId }, "could not end an agent process"))
       .then(() => dropSpareDir(place));
     track(done);
     return done;
@@ -82,16 +82,16 @@ export function createPool(deps: SessionDeps) {
       clock.after(wait, () => {
         if (place.busy || places.get(place.sessionId) !== place) return;
         if (clock.now() - place.lastActivity < idleMs) return armIdle(place);
-        log.info({ agent: place.agentId, session: place.sessionId }, "idle session's process ended");
+        log.info({ agent: place.agentId, session: place.sessionId }, "ended the process of an idle session");
         void drop(place);
       }),
     );
   };
 
-  /** What must be given up before one more place fits, the oldest first; undefined while too few are idle. */
+  /** What must be given up to make room for one more place, oldest first; undefined while too few are idle. */
   const surplusOf = (agent: AgentConfig, besides?: Place): Place[] | undefined => {
     const mine = [...places.values()].filter((place) => place.agentId === agent.id && place !== besides);
-    // More than one when the limit was lowered.
+    // More than one if the limit was lowered.
     const surplus = mine.length + 1 - agent.session.maxConcurrent;
     if (surplus <= 0) return [];
     const idle = mine.filter((place) => !place.busy).sort((a, b) => a.lastActivity - b.lastActivity);
@@ -110,7 +110,7 @@ export function createPool(deps: SessionDeps) {
       );
     }
     for (const oldest of surplus) {
-      log.info({ agent: agent.id, session: oldest.sessionId }, "oldest idle session evicted");
+      log.info({ agent: agent.id, session: oldest.sessionId }, "evicted the oldest idle session");
       void drop(oldest);
     }
   };
@@ -141,7 +141,7 @@ export function createPool(deps: SessionDeps) {
     const instructions = await instructionsOf(agent);
     const release = await spawnSlot();
     try {
-      if (signal.aborted) throw new Error("The session was closed while its agent started.");
+      if (signal.aborted) throw new Error("The session was closed while its agent was starting.");
       const acting = async () => place.scope.acting?.();
       const options: OpenOptions = {
         agentId: agent.id,
@@ -170,7 +170,7 @@ export function createPool(deps: SessionDeps) {
       const session = await runtime.open(options);
       if (signal.aborted) {
         await session.close();
-        throw new Error("The session was closed while its agent started.");
+        throw new Error("The session was closed while its agent was starting.");
       }
       place.runtime = session;
       place.runtimeType = runtime.type;
@@ -209,7 +209,7 @@ export function createPool(deps: SessionDeps) {
     return place;
   };
 
-  /** Starts spare processes for `agent` until it has as many as configured, as far as there is room. */
+  /** Starts spare processes for `agent` until it has the configured number, as far as there is room. */
   const fillSpares = (agent: AgentConfig) => {
     if (stopped) return;
     const mine = [...places.values()].filter((place) => place.agentId === agent.id);
@@ -219,13 +219,13 @@ export function createPool(deps: SessionDeps) {
       const place = newPlace(agent, "", randomUUID());
       place.busy = false;
       open(place, { model: agent.model, resume: () => undefined, history: () => [] }).catch((error) => {
-        log.warn({ err: error, agent: agent.id }, "a spare process could not be started");
+        log.warn({ err: error, agent: agent.id }, "could not start a spare process");
         void drop(place);
       });
     }
   };
 
-  /** One start at a time and place: whoever needs the process meanwhile waits for the same one. */
+  /** One start per place at a time: callers that need the process meanwhile wait for the same one. */
   const open = (place: Place, request: OpenRequest): Promise<RuntimeSession> => {
     place.opening ??= openRuntime(place, request).finally(() => {
       place.opening = undefined;
@@ -234,11 +234,11 @@ export function createPool(deps: SessionDeps) {
   };
 
   return {
-    /** Every place, spares among them (their `chatId` is empty). */
+    /** Every place, including spares (whose `chatId` is empty). */
     places: (): Place[] => [...places.values()],
     get: (sessionId: string) => places.get(sessionId),
 
-    /** True while `reserve` would find a place for the session; without an id, for a new one. */
+    /** True if `reserve` would find a place for the session; without an id, for a new one. */
     hasRoom(agent: AgentConfig, sessionId: string | undefined): boolean {
       const known = sessionId === undefined ? undefined : places.get(sessionId);
       if (known && sameProcess(known.agent, agent)) return true;
@@ -246,17 +246,17 @@ export function createPool(deps: SessionDeps) {
     },
     /** Resolves when a place of the agent may have become free, after `ms`, or when `signal` aborts. */
     freed: freed.wait,
-    /** Wakes all who wait for a place, to look again. */
+    /** Wakes everyone who waits for a place, to check again. */
     ringAll: freed.ringAll,
 
     /**
-     * Takes the session's place for a turn, at once. Evicts the oldest idle session of the agent when all places are
-     * taken. Throws `CAPACITY` when all are busy. The caller gives it back with `release`.
+     * Takes the session's place for a turn, synchronously. Evicts the oldest idle session of the agent when all places
+     * are taken. Throws `CAPACITY` when all are busy. The caller returns the place with `release`.
      */
     reserve(agent: AgentConfig, session: Omit<ToolScope, "onAttachment" | "sessionDir" | "agentId">): Place {
       if (stopped) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
       const known = places.get(session.sessionId);
-      // Also one that is still starting, after a restart: it was told what no longer holds.
+      // Also one that is still starting after a restart: its conversation is out of date.
       if (known && !sameProcess(known.agent, agent)) void drop(known);
       let place = places.get(session.sessionId);
       if (!place) {
@@ -269,7 +269,7 @@ export function createPool(deps: SessionDeps) {
       return place;
     },
 
-    /** The place's process with the wanted model, started when there is none. Rejects with a sentence for the user. */
+    /** The place's process with the wanted model, started if there is none. Rejects with a user-facing message. */
     async runtime(place: Place, request: OpenRequest): Promise<RuntimeSession> {
       const live = place.opening ? await place.opening : place.runtime;
       if (live) {
@@ -302,14 +302,14 @@ export function createPool(deps: SessionDeps) {
     async sweepSpares(agentId: string) {
       const folder = dirname(deps.sessionDir(agentId, SPARE_CHAT, "-"));
       const names = await namesBelow(folder, SESSION_DEPTH - 1, MAX_SWEPT).catch(() => []);
-      // Looked at last: a spare process may have started meanwhile.
+      // Checked last: a spare process may have started meanwhile.
       const own = new Set([...places.values()].map(({ spareDir }) => spareDir));
       const left = names.map((name) => join(folder, name)).filter((path) => !own.has(path));
       await Promise.allSettled(left.map((path) => removeFolderBelow(path, SESSION_DEPTH)));
     },
 
     /**
-     * Gives a spare process that is ready to a new session of `chatId`, whose id is the spare's; nobody else gets it.
+     * Gives a ready spare process to a new session of `chatId`, which takes over the spare's id; no one else gets it.
      * Undefined when there is none. The session may lose the process again, but never the id.
      */
     takeSpare(agent: AgentConfig, chatId: string): string | undefined {
@@ -327,13 +327,13 @@ export function createPool(deps: SessionDeps) {
       place.lastActivity = clock.now();
       armIdle(place);
       makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH).catch((error) =>
-        log.warn({ err: error, session: place.sessionId }, "the session's folder could not be made"),
+        log.warn({ err: error, session: place.sessionId }, "could not create the session's folder"),
       );
       fillSpares(agent);
       return place.sessionId;
     },
 
-    /** Re-reads what a new configuration changes: idle times, and processes whose agent is gone or different. */
+    /** Applies a new configuration: idle times, and processes whose agent is gone or has changed. */
     reconfigure() {
       for (const place of [...places.values()]) {
         if (place.busy) continue;
@@ -345,7 +345,7 @@ export function createPool(deps: SessionDeps) {
       freed.ringAll();
     },
 
-    /** Takes and starts nothing more. */
+    /** Reserves and starts nothing more. */
     refuse() {
       stopped = true;
     },

@@ -5,37 +5,37 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayTool, InputFile, Runtime } from "../runtimes/types.ts";
 
-/** What sessions need of the media room. */
+/** What sessions need from the media room. */
 export interface MediaPort {
-  /** Throws `INVALID_REQUEST` when the path is no upload of this agent. */
+  /** Throws `INVALID_REQUEST` when the path is not an upload of this agent. */
   resolveUpload(agentId: string, mediaPath: string): Promise<InputFile>;
-  /** Keeps an image that the agent returned; resolves to its media path. */
+  /** Stores an image that the agent returned; resolves to its media path. */
   storeImage(agentId: string, mime: string, data: Uint8Array): Promise<string>;
   attachmentUrl(agentId: string, mediaPath: string): string;
 }
 
-/** What sessions need of the history room. */
+/** What sessions need from the history room. */
 export interface HistoryPort {
-  /** Statements that remove a session's messages with all that is derived from them. */
+  /** Statements that remove a session's messages and everything derived from them. */
   clearStatements(session: number): Statement[];
-  /** Removes them in slices, so that other writes need not wait while there are many. */
+  /** Removes them in slices, so that many of them do not hold up other writes. */
   emptySession(session: number): Promise<void>;
 }
 
-/** The session that a gateway tool is called in. */
+/** The session in which a gateway tool is called. */
 export interface ToolScope {
   readonly agentId: string;
   chatId: string;
   readonly sessionId: string;
   sessionDir: string;
   onAttachment(attachment: Attachment): void;
-  /** What the agent awaits before it does something that cannot be undone; undefined while no turn runs. */
+  /** The agent awaits this before it does anything that cannot be undone; undefined while no turn runs. */
   acting?: (() => Promise<void>) | undefined;
-  /** Takes a file that goes into the chat; undefined where a chat takes none. */
+  /** Takes a file to be sent to the chat; undefined if the chat takes no files. */
   onFile?: ((file: SharedFile) => void) | undefined;
 }
 
-/** A file that the agent shared, copied where it stays: absolute path, type by content, name for people. */
+/** A file that the agent shared, copied to its permanent place: absolute path, type by content, display name. */
 export interface SharedFile {
   path: string;
   name: string;
@@ -45,13 +45,13 @@ export interface SharedFile {
 /** A turn that a crash cut off. */
 export interface CutOffTurn {
   requestId: string;
-  /** What the agent had said, as far as it is on disk. */
+  /** The agent's text so far, as far as it is on disk. */
   text: string;
-  /** False when nothing at all had come from the agent. */
+  /** False when the agent had sent nothing at all. */
   produced: boolean;
 }
 
-/** What sessions count, for `/status` and `/metrics`. */
+/** Session counts, for `/status` and `/metrics`. */
 export interface TurnCounters {
   received(agentId: string): void;
   sent(agentId: string): void;
@@ -73,7 +73,7 @@ export interface SessionDeps {
   };
   tools(scope: ToolScope): GatewayTool[];
   counters: TurnCounters;
-  /** Statements that go to disk with the closing of a turn that a crash cut off. */
+  /** Statements committed together with the closing of a turn that a crash cut off. */
   cutOff(turn: CutOffTurn): readonly Statement[];
   /** Called at each labelled step of a turn; the crash tests end the process there. */
   step(label: TurnStep): void;

@@ -5,8 +5,8 @@ import type { SessionDeps } from "./ports.ts";
 import type { SessionStore } from "./store.ts";
 
 /**
- * Closes the turns that a crash cut off: what text they had becomes a message flagged `interrupted`, and the session
- * is free. Each turn is one transaction, so a crash in here changes nothing. Resolves to how many there were.
+ * Closes the turns that a crash cut off: their text so far becomes a message flagged `interrupted`, and the session
+ * is free. Each turn is one transaction, so a crash in here changes nothing. Resolves to the number of turns.
  */
 export async function recoverTurns(deps: {
   db: Database;
@@ -38,7 +38,7 @@ export async function recoverTurns(deps: {
     );
     log.warn(
       { session: session?.uuid, request: requestId, chars: text.length },
-      "a turn cut off by a crash was closed",
+      "closed a turn that a crash had cut off",
     );
   }
   return cutOff.length;

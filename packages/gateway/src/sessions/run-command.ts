@@ -9,19 +9,19 @@ export interface CommandReply {
   result: Record<string, unknown>;
 }
 
-/** What commands need of the models room. */
+/** What commands need from the models room. */
 export interface CommandModels {
   list(agent: AgentConfig): Promise<Model[]>;
   /** Id of a model by id, alias or name; undefined when the agent has no such model. */
   resolve(agent: AgentConfig, wanted: string): Promise<string | undefined>;
-  /** The model of the next turn, of what was chosen for the session and what answered last. */
+  /** The model of the next turn, given the session's choice and the model that answered last. */
   shown(
     agent: AgentConfig,
     session: { chosen: string | null; latest: string | null },
   ): Promise<string | null>;
 }
 
-/** Runs slash commands and shapes their results; the session endpoints do the same things. */
+/** Runs slash commands and formats their results; the session endpoints do the same things. */
 export function createCommandRunner(sessions: Sessions, models: CommandModels) {
   return async (
     agent: AgentConfig,

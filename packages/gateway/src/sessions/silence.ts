@@ -3,17 +3,17 @@ import type { RuntimeEvent } from "../runtimes/types.ts";
 
 export const DEFAULT_SILENT_SECONDS = 300;
 
-/** Watches that the model of a running turn gives signs of life. */
+/** Checks that the model of a running turn shows signs of life. */
 export interface SilenceWatch {
-  /** From here on the model is waited for. */
+  /** Starts waiting for the model. */
   begin(): void;
   heard(event: RuntimeEvent): void;
   end(): void;
 }
 
 /**
- * Calls `onSilent` once when nothing is heard for `limitMs`; 0 is never. While a tool runs the model has nothing to say,
- * however long that takes.
+ * Calls `onSilent` once when nothing arrives for `limitMs`; 0 means never. The time that a tool runs does not count,
+ * because the model has nothing to say then.
  */
 export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () => void): SilenceWatch {
   const tools = new Set<string>();
@@ -21,7 +21,7 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
   let cancel: (() => void) | undefined;
 
   const look = () => {
-    // A clock that was set back says nothing about how long it was.
+    // If the clock was set back, the difference says nothing about the time that passed.
     if (tools.size > 0 || clock.now() < heardAt) heardAt = clock.now();
     const rest = heardAt + limitMs - clock.now();
     cancel = rest > 0 ? clock.after(rest, look) : undefined;
@@ -38,7 +38,7 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
       heardAt = clock.now();
       if (event.type === "tool_use") tools.add(event.id);
       else if (event.type === "tool_result") tools.delete(event.id);
-      // The model goes on, so whatever it called is over; not every agent says so.
+      // The model continues, so the tools it called are finished; not every agent says so.
       else if (event.type === "text" || event.type === "thinking") tools.clear();
     },
     end() {

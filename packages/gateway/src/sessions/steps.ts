@@ -3,20 +3,20 @@ import type { Clock } from "../lib/clock.ts";
 import { cutToBytes } from "../lib/cut-text.ts";
 import type { RuntimeEvent } from "../runtimes/types.ts";
 
-/** What the steps of one message take at most. */
+/** Size limit for the steps of one message. */
 export const MAX_STEPS_BYTES = 256 * 1024;
-/** Roughly what a step takes besides its texts. */
+/** Approximate size of a step besides its texts. */
 const STEP_BYTES = 64;
 /** Room that a new step needs: its id, its name and something to show. */
 const MIN_ROOM_BYTES = 1024;
 
 type ToolStep = Extract<MessageStep, { type: "tool" }>;
 
-/** Writes down what an agent does in one turn, beside the text of its reply. */
+/** Records what an agent does in one turn, besides the text of its reply. */
 export interface StepRecorder {
   take(event: RuntimeEvent): void;
   /**
-   * The steps of a turn whose reply is `content`, in order; empty when it was text alone. The lengths of the text steps
+   * The steps of a turn whose reply is `content`, in order; empty when it was text only. The lengths of the text steps
    * add up to the content's.
    */
   finish(content: string): MessageStep[];
@@ -27,7 +27,7 @@ export function createStepRecorder(clock: Pick<Clock, "now">): StepRecorder {
   const running = new Map<string, ToolStep>();
   let used = 0;
   let omitted = 0;
-  /** A thought comes in many pieces; it is left out once. */
+  /** A thought arrives in many pieces but is counted as omitted once. */
   let omitting = false;
   let eventful = false;
 

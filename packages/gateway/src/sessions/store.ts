@@ -7,7 +7,7 @@ import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 /** A session's row with the names of its chat. */
 export type SessionRow = Tables["sessions"] & { chat_id: string };
 
-/** Where an agent program keeps the same conversation. `upto` is the last message that it holds. */
+/** Where an agent program keeps the same conversation. `upto` is the last message that it contains. */
 export interface RuntimeState {
   type: string;
   token: string;
@@ -20,12 +20,12 @@ export interface MessageExtra {
   senderName?: string;
   attachments?: Attachment[];
   mediaFiles?: string[];
-  /** The turn failed; no agent is told of such a message. */
+  /** The turn failed; agents are never given such a message. */
   error?: MessageError;
 }
 
 const PREVIEW_CHARS = 200;
-/** Messages that are part of the conversation: the record of a failed turn is none. */
+/** Messages that are part of the conversation; the record of a failed turn is not. */
 const IS_SAID = "(extra IS NULL OR json_extract(extra, '$.error') IS NULL)";
 /** Bytes of the conversation that a new process is told: more than any model takes. */
 const MAX_RECENT_BYTES = 4 * 1024 * 1024;
@@ -83,7 +83,7 @@ export function createSessionStore(db: Database) {
         .reverse()
         .map((row) => ({ role: row.role === 0 ? "user" : "assistant", text: row.content }));
     },
-    /** Ids of what was said in a session above `afterId`, oldest first. */
+    /** Ids of a session's conversation messages above `afterId`, oldest first. */
     messageIds(session: number, afterId: number): number[] {
       const text = `SELECT id FROM messages WHERE session = ? AND id > ? AND ${IS_SAID} ORDER BY ts, id`;
       return db.all<{ id: number }>(text, [session, afterId]).map((row) => row.id);
@@ -110,7 +110,7 @@ export function createSessionStore(db: Database) {
       ];
     },
 
-    /** A message with its counters; `media` are paths of uploads that it refers to. */
+    /** A message with its counters; `media` are the paths of the uploads that it refers to. */
     addMessage(
       uuid: string,
       message: {
@@ -160,7 +160,7 @@ export function createSessionStore(db: Database) {
       return statements;
     },
 
-    /** Names a session that has none yet after the first thing said in it. */
+    /** Names a session that has no name yet after its first message. */
     nameAfter(uuid: string, prompt: string): Statement {
       return {
         sql: "UPDATE sessions SET name = ?, unnamed = 0 WHERE uuid = ? AND unnamed",
@@ -175,7 +175,7 @@ export function createSessionStore(db: Database) {
         params: [requestId, kind, now, uuid],
       };
     },
-    /** A session has at most one running turn, so the small index of those finds it. */
+    /** A session has at most one running turn, so the small index of running turns finds it. */
     endTurn(uuid: string, state: Tables["turns"]["state"], now: number): Statement {
       return {
         sql: `UPDATE turns SET state = ?, ended_at = ?
@@ -196,7 +196,7 @@ export function createSessionStore(db: Database) {
     dropParts(requestId: string): Statement {
       return { sql: "DELETE FROM turn_parts WHERE request_id = ?", params: [requestId] };
     },
-    /** What a turn leaves on its session: the agent program's own session, null for none, and what was reported. */
+    /** What a turn stores in its session: the agent program's own session, if any, and what it reported. */
     settle(
       session: number,
       state: Omit<RuntimeState, "upto"> | null,
@@ -218,7 +218,7 @@ export function createSessionStore(db: Database) {
         ],
       };
     },
-    /** Sets columns of a session; their names come from the type, never from outside. */
+    /** Sets columns of a session; column names come from the type, never from outside. */
     update(session: number, values: Partial<Omit<Tables["sessions"], "id">>): Statement {
       const columns = Object.keys(values).map((name) => `${name} = ?`);
       return {
@@ -234,7 +234,7 @@ export function createSessionStore(db: Database) {
         "SELECT request_id, session FROM turns WHERE state = 'running' ORDER BY id",
       );
     },
-    /** Pieces of a cut-off turn's text, in order; one may be empty, and none says that the agent gave nothing. */
+    /** Text pieces of a turn that was cut off, in order. A piece may be empty; no pieces mean that the agent sent nothing. */
     parts(requestId: string): string[] {
       return db
         .all<{ text: string }>("SELECT text FROM turn_parts WHERE request_id = ? ORDER BY id", [requestId])

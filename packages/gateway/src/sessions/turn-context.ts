@@ -2,7 +2,7 @@ import { withoutChannelMessages } from "../lib/xml.ts";
 import type { HistoryEntry } from "../runtimes/types.ts";
 import type { RuntimeState, SessionRow, SessionStore } from "./store.ts";
 
-/** The agent program's own session, where it holds exactly the messages that the store holds. */
+/** The agent program's own session, if it contains exactly the messages in the store. */
 export function resumeState(
   store: SessionStore,
   session: SessionRow | undefined,
@@ -13,7 +13,7 @@ export function resumeState(
   return state.upto === store.lastMessageId(session.id) ? state : undefined;
 }
 
-/** What a new process is told of the conversation: the messages up to `uptoId`, behind the latest summary. */
+/** The conversation as given to a new process: the messages up to `uptoId`, after the latest summary. */
 export function historyOf(
   store: SessionStore,
   session: SessionRow | undefined,

@@ -8,31 +8,31 @@ import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { PartWriter } from "./turn-parts.ts";
 
-/** Images that one turn may leave, and what of them may wait in memory for the disk. */
+/** Limit on the images of one turn, and on those waiting in memory to be written. */
 const MAX_IMAGES = 100;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** The end of a turn waits this long for images that are still being stored. */
 const IMAGES_MS = 5_000;
 
-/** Takes what an agent says in one turn, until the turn is closed. */
+/** Takes an agent's output in one turn, until the turn is closed. */
 export interface Emitter {
-  /** Throws, after the turn was told, when the turn cannot go on; the runtime's process is ended for it. */
+  /** Throws when the turn cannot continue, after the turn has been notified; the runtime's process is then ended. */
   emit(event: RuntimeEvent): void;
   attach(attachment: Attachment): void;
-  /** Resolves when it is on disk that the agent has begun: only then may it do what cannot be undone. */
+  /** Resolves once the start of the agent's work is on disk: only then may it do anything that cannot be undone. */
   acting(): Promise<void>;
   readonly attachments: Attachment[];
-  /** True once anything at all came from the agent. */
+  /** True once the agent has sent anything at all. */
   readonly produced: boolean;
-  /** What it did, in order, for a reply of this text. */
+  /** The agent's steps in order, for a reply with this text. */
   steps(content: string): MessageStep[];
-  /** Takes nothing more; resolves when what was taken is complete. */
+  /** Accepts nothing more; resolves when everything accepted is processed. */
   close(): Promise<void>;
 }
 
 /** Files of one reply; a tool call that would add another fails. */
 const MAX_ATTACHMENTS = 200;
-/** Bytes of a tool call's id, and of its name: programs choose both. */
+/** Size limit of a tool call's id, and of its name: programs choose both. */
 const MAX_NAME_BYTES = 200;
 
 export function createEmitter(room: {
@@ -40,11 +40,11 @@ export function createEmitter(room: {
   agentId: string;
   turnLog: TurnLog;
   parts: PartWriter;
-  /** Stores that the agent has begun as soon as it has: whether the turn may run again hangs on that row. */
+  /** Records the start of the agent's work as soon as it begins: whether the turn may run again depends on that row. */
   marked: boolean;
   /** Stores the text as it grows. */
   partial: boolean;
-  /** Told of what an event led to that ends the turn. */
+  /** Called when an event leads to something that ends the turn. */
   fail(error: unknown): void;
 }): Emitter {
   const { deps, agentId, turnLog, parts } = room;
@@ -65,7 +65,7 @@ export function createEmitter(room: {
     if (!room.marked) return;
     deps.step("agent-began");
     begun = parts.mark().then(() => deps.step("after-began-row"));
-    begun.catch((error) => deps.log.error({ err: error }, "storing that the agent has begun failed"));
+    begun.catch((error) => deps.log.error({ err: error }, "could not record that the agent has begun"));
   };
 
   const attach = (attachment: Attachment) => {
@@ -79,7 +79,7 @@ export function createEmitter(room: {
       const path = await deps.media.storeImage(agentId, mime, data);
       attach({ type: "image", url: deps.media.attachmentUrl(agentId, path) });
     } catch (error) {
-      deps.log.warn({ err: error, agent: agentId }, "an image from the agent could not be kept");
+      deps.log.warn({ err: error, agent: agentId }, "could not store an image from the agent");
     } finally {
       waitingBytes -= data.length;
     }
@@ -89,10 +89,7 @@ export function createEmitter(room: {
       pending.push(keepImage(mime, data));
     } else if (!dropping) {
       dropping = true;
-      deps.log.warn(
-        { agent: agentId },
-        "the agent sent more images than one turn may have; the rest are dropped",
-      );
+      deps.log.warn({ agent: agentId }, "the agent sent more images than a turn may have; dropping the rest");
     }
   };
 
@@ -152,14 +149,14 @@ export function createEmitter(room: {
     },
     attach(attachment) {
       if (attachments.length >= MAX_ATTACHMENTS)
-        throw new Error("The reply has as many files as it can have.");
+        throw new Error("The reply already has the maximum number of files.");
       if (!closed) attach(attachment);
     },
     async acting() {
-      if (closed) throw new Error("The turn is over.");
+      if (closed) throw new Error("The turn has ended.");
       begin();
       await begun.catch(() => {
-        throw new Error("The gateway could not store that the agent has begun; its disk may be full.");
+        throw new Error("The gateway could not record that the agent has begun; its disk may be full.");
       });
     },
     async close() {
@@ -169,7 +166,7 @@ export function createEmitter(room: {
   };
 }
 
-/** The event with an id and a name of a bearable length. */
+/** The event, with its id and name cut to a reasonable length. */
 function bounded(event: Exclude<RuntimeEvent, { type: "retry" | "activity" }>) {
   if (event.type === "tool_result") return { ...event, id: cutToBytes(event.id, MAX_NAME_BYTES) };
   if (event.type !== "tool_use") return event;

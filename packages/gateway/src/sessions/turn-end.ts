@@ -7,26 +7,26 @@ import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
 import { failureOf, mediaPathOf, type TurnResult, timeoutSentence } from "./turn-result.ts";
 import type { StopReason } from "./turn-types.ts";
 
-/** What the end of a turn leaves on disk. */
+/** What the end of a turn stores. */
 export interface TurnEnd {
   agentId: string;
-  /** Id of the session, and its row where it is known. */
+  /** The session's id, and its row if known. */
   uuid: string;
   rowId: number | undefined;
   requestId: string;
   result: TurnResult;
   outcome: TurnOutcome;
   now: number;
-  /** The reply, or why there is none, is kept as a message. */
+  /** Whether the reply, or why there is none, is kept as a message. */
   keepMessage: boolean;
   steps: readonly MessageStep[];
-  /** The text was stored piece by piece. */
+  /** Whether the text was stored piece by piece. */
   dropParts: boolean;
   /** The agent program's own session. */
   program: Omit<RuntimeState, "upto"> | null;
 }
 
-/** What a turn came to, from how the agent ended it, why it was stopped and what kept its model from answering. */
+/** A turn's result, from how the agent ended it, why it was stopped, and what kept its model from answering. */
 export function settleOutcome(
   outcome: TurnOutcome,
   reason: StopReason | undefined,

@@ -1,24 +1,24 @@
 import { DONE, isFinal, type TurnEvent } from "@agent-gateway/contract";
 
-/** Where a reader stands. Start at `{ seq: 0, textEnd: 0 }`. */
+/** A reader's position. Start at `{ seq: 0, textEnd: 0 }`. */
 export interface Cursor {
   seq: number;
   textEnd: number;
 }
 
-/** What is kept for readers that come late; the last event is kept beyond it. */
+/** How much is kept for late readers; the last event is always kept. */
 export const MAX_EVENTS = 2000;
 export const MAX_BYTES = 4 * 1024 * 1024;
-/** Evicted entries stay in the array until it is worth moving the rest; big ones go at once. */
+/** Evicted entries stay in the array until it is worth moving the rest; big ones are dropped at once. */
 const COMPACT_BYTES = 64 * 1024;
-/** An event's weight besides its text. */
+/** An event's size besides its text. */
 const OVERHEAD_BYTES = 120;
-/** What a delta of an ended turn takes besides its text. */
+/** Size of a delta of an ended turn, besides its text. */
 const ENDED_EVENT_BYTES = 16;
 
 /**
- * The append-only event log of one turn: one writer, any number of readers, each with a cursor of its own. A reader
- * that lags or leaves costs the others nothing.
+ * The append-only event log of one turn: one writer, any number of readers, each with its own cursor. A reader that
+ * lags or leaves costs the others nothing.
  */
 export interface TurnLog {
   readonly requestId: string;
@@ -26,29 +26,29 @@ export interface TurnLog {
   readonly lastSeq: number;
   /** Number of the oldest event still kept. */
   readonly firstSeq: number;
-  /** True when the last event is in. */
+  /** True when the last event has been appended. */
   readonly ended: boolean;
-  /** About how much memory the log holds. */
+  /** Approximate memory that the log uses. */
   readonly bytes: number;
   /** The reply's text so far. */
   readonly text: string;
-  /** What keeps the model from answering just now: one sentence. */
+  /** What keeps the model from answering right now, in one sentence. */
   readonly trouble: string | undefined;
   append(event: TurnEvent): void;
-  /** Calls `wake` after each burst of new events, and once at the end. Returns the unsubscriber. */
+  /** Calls `wake` after each burst of new events, and once at the end. Returns the unsubscribe function. */
   subscribe(wake: () => void): () => void;
   /**
-   * SSE frames after `cursor`, and moves it to the newest event. A cursor that fell behind what is kept gets the
-   * missed text as one `text_delta`, so that the text it reads is always whole. Ends with `[DONE]`.
+   * Returns SSE frames after `cursor`, and moves it to the newest event. A cursor that fell behind what is kept gets
+   * the missed text as one `text_delta`, so that its text is always complete. Ends with `[DONE]`.
    */
   framesAfter(cursor: Cursor): Buffer | undefined;
-  /** The cursor that stands right after event `seq`; undefined when that event is not kept any more. */
+  /** The cursor right after event `seq`; undefined when that event is no longer kept. */
   cursorAt(seq: number): Cursor | undefined;
-  /** Events after `cursor`, waiting for more until the last one. */
+  /** Events after `cursor`; waits for more until the last one. */
   events(cursor: Cursor, signal?: AbortSignal): AsyncIterable<TurnEvent & { seq: number }>;
 }
 
-/** About how much memory an event takes. */
+/** Approximate memory that an event uses. */
 function sizeOf(event: TurnEvent): number {
   switch (event.type) {
     case "text_delta":
@@ -65,12 +65,12 @@ function sizeOf(event: TurnEvent): number {
 }
 
 export function createTurnLog(requestId: string): TurnLog {
-  /** Events from `firstSeq` on; of an ended turn, null stands for a delta, whose text is in `text`. */
+  /** Events from `firstSeq` on; in an ended turn, null stands for a delta, whose text is in `text`. */
   let events: Array<TurnEvent | null> = [];
   /** Length of the reply's text up to and including each event. */
   let textEnds: number[] = [];
   let head = 0;
-  /** Events before the first of the arrays, and the length of their text. */
+  /** Number of events before the first in the arrays, and the length of their text. */
   let dropped = 0;
   let droppedText = 0;
   let bytes = 0;
@@ -105,13 +105,13 @@ export function createTurnLog(requestId: string): TurnLog {
     if (freed > COMPACT_BYTES || head > MAX_EVENTS) dropFront();
   };
 
-  /** An ended turn is kept for those who come late, so it holds its text once. */
+  /** An ended turn is kept for late readers, so it holds its text only once. */
   const shrink = () => {
     dropFront();
     bytes = 0;
     events = events.map((event) => {
       if (event?.type === "text_delta") return null;
-      // Comparing makes one string of the text's many pieces, too.
+      // Comparing also flattens the text's many pieces into one string.
       const same = event?.type === "result" && event.text === text;
       bytes += same ? OVERHEAD_BYTES : sizeOf(event!);
       return same ? { ...event, text } : event;

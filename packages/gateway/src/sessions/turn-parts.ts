@@ -3,17 +3,17 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { SessionStore } from "./store.ts";
 
-/** A fast turn is over before its text would be stored twice; of a slow one a crash loses no more than this. */
+/** A fast turn ends before its text would be stored twice; of a slow one, a crash loses no more than this. */
 const FIRST_PART_MS = 25;
 const PART_EVERY_MS = 60;
 
-/** Stores the text of a running turn piece by piece, so that a crash keeps it. */
+/** Stores the text of a running turn piece by piece, so that it survives a crash. */
 export interface PartWriter {
-  /** Takes the next piece of text; from the first on, what came is stored now and then. */
+  /** Takes the next piece of text; after the first, pieces are stored at intervals. */
   add(text: string): void;
-  /** Stores a row at once, also without text: that alone says the agent has begun. Resolves when it is on disk. */
+  /** Stores a row at once, even without text: the row itself says that the agent has begun. Resolves when on disk. */
   mark(): Promise<void>;
-  /** Stores nothing from now on; true when there are rows to delete. */
+  /** Stores nothing from now on; returns true when there are rows to delete. */
   end(): boolean;
 }
 
@@ -27,7 +27,7 @@ export function createPartWriter(room: {
   const { requestId, clock, log } = room;
   let cancel = () => {};
   let armed = false;
-  /** What came since the last row. */
+  /** Text received since the last row. */
   let waiting = "";
   let written = false;
   let ended = false;
@@ -44,7 +44,7 @@ export function createPartWriter(room: {
   };
   const save = () => {
     if (ended) return;
-    if (waiting !== "") write().catch((error) => log.error({ err: error }, "storing partial text failed"));
+    if (waiting !== "") write().catch((error) => log.error({ err: error }, "could not store partial text"));
     arm(PART_EVERY_MS);
   };
 

@@ -3,20 +3,20 @@ import type { SharedFile } from "./ports.ts";
 import { TextOverflow } from "./turn-cap.ts";
 import type { StopReason } from "./turn-types.ts";
 
-/** How a turn ended, for those who wait for it as a whole. */
+/** How a turn ended, for callers that wait for the whole turn. */
 export interface TurnResult {
   status: "done" | "interrupted" | "failed" | "timeout";
   text: string;
   error?: string;
   attachments: Attachment[];
-  /** Files that the agent shared into a channel's chat. */
+  /** Files that the agent shared in a channel's chat. */
   files: SharedFile[];
   durationMs: number;
   /** False when the end of the turn could not be written. */
   stored: boolean;
 }
 
-/** A runtime rejects with a sentence for the user; whatever else is thrown can hold paths and stays in the log. */
+/** A runtime rejects with a user-facing message; any other error can contain paths and stays in the log. */
 export function isSentence(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error && !("code" in error);
 }
@@ -24,10 +24,10 @@ export function isSentence(error: unknown): error is Error {
 export function sentenceOf(error: unknown): string {
   return isSentence(error) || error instanceof TextOverflow
     ? error.message
-    : "The agent could not be run; the gateway's log says why.";
+    : "Could not run the agent; see the gateway's log for the reason.";
 }
 
-/** Why a turn failed, as a caller and history are told; undefined where it did not. */
+/** Why a turn failed, as shown to a caller and in history; undefined if it did not fail. */
 export function failureOf({
   status,
   error,
@@ -38,7 +38,7 @@ export function failureOf({
 
 const NOT_IN_TIME = "The agent did not finish in time and was interrupted.";
 
-/** What is said of a turn that was ended for the time it took, with what last kept the model from answering. */
+/** The message for a turn that was ended because it took too long, with what last kept the model from answering. */
 export function timeoutSentence(
   reason: StopReason | undefined,
   trouble: string | undefined,
@@ -48,7 +48,7 @@ export function timeoutSentence(
   return trouble === undefined ? said : `${said} ${trouble}`;
 }
 
-/** The event that closes the log of a turn. */
+/** The event that closes a turn's log. */
 export function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
   const failure = failureOf(result);
   if (failure) return { type: "error", ...failure };
@@ -62,7 +62,7 @@ export function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
   };
 }
 
-/** Path in the agent's media folder of what an attachment's address names. */
+/** The path in the agent's media folder that an attachment's address refers to. */
 export function mediaPathOf(agentId: string, url: string): string {
   const prefix = `/api/v1/agents/${agentId}/media/`;
   return decodeURI(url.startsWith(prefix) ? url.slice(prefix.length) : url);

@@ -11,11 +11,11 @@ export type TurnKind = "message" | "greeting" | "injection" | "compact" | "chann
 /** Why a turn was interrupted. */
 export type StopReason = "stop" | "timeout" | "silent" | "shutdown";
 
-/** How a turn ends, for whoever stores something together with its end. */
+/** How a turn ends, for callers that store something together with its end. */
 export interface TurnEnding {
   result: TurnResult;
   reason: StopReason | undefined;
-  /** False when nothing at all came from the agent: the turn can run again as if it never had. */
+  /** False when the agent sent nothing at all: the turn can run again as if it had never begun. */
   produced: boolean;
 }
 
@@ -25,26 +25,26 @@ export interface TurnRequest {
   session: SessionRow | { chat_id: string; uuid: string; id: undefined };
   requestId: string;
   kind: TurnKind;
-  /** What the agent is told. */
+  /** The text for the agent. */
   text: string;
   files?: readonly InputFile[];
-  /** What history keeps of it; undefined stores no user message. */
+  /** The text that history keeps; if undefined, no user message is stored. */
   store?: { content: string; extra: MessageExtra; media: readonly string[] };
   /** Further statements of the first transaction. */
   also?: readonly Statement[];
-  /** Statements that go to disk together with the end of the turn; a crash before calls `SessionDeps.cutOff`. */
+  /** Statements committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */
   closing?: (ending: TurnEnding) => readonly Statement[];
-  /** The agent is told no message above this one: those of an earlier run of the same turn. */
+  /** The agent is given no message above this id: those belong to an earlier run of the same turn. */
   uptoId?: number;
-  /** Done in place of asking the agent; where it gives no text, the agent is asked after all. */
+  /** Runs instead of asking the agent; if it returns no text, the agent is asked after all. */
   act?: (runtime: RuntimeSession) => Promise<{ summary: string | null } | null>;
-  /** The caller holds the session itself; nobody else's turn begins in it. */
+  /** The caller itself holds the session; no other turn begins in it. */
   holds?: boolean;
-  /** The turn is interrupted after this and `hardCapMs` more. */
+  /** The turn is interrupted after this time plus `hardCapMs`. */
   softMs: number;
 }
 
-/** A running or just finished turn. */
+/** A running or recently finished turn. */
 export interface Turn {
   readonly log: TurnLog;
   readonly requestId: string;

@@ -17,7 +17,7 @@ import { createPartWriter } from "./turn-parts.ts";
 import { failureOf, isSentence, lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
 import type { StopReason, Turn, TurnRequest } from "./turn-types.ts";
 
-/** After an interrupt a runtime has this long to end the turn before it is ended without it. */
+/** After an interrupt, a runtime has this long to end the turn before the turn is ended without it. */
 const INTERRUPT_GRACE_MS = 7_000;
 const SHUTDOWN_GRACE_MS = 1_500;
 
@@ -40,7 +40,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     const row = session.id === undefined ? undefined : session;
     const limit = agent.history.maxHistoryMessages;
     const resumable = place.runtime ? undefined : resumeState(store, row, limit);
-    // Only a process that has to be started, or started again for another model, is told the conversation.
+    // Only a process that has to be started, or restarted for another model, is given the conversation.
     const uptoId = request.uptoId ?? store.maxMessageId();
     const open = {
       model: row?.model_override ?? agent.model,
@@ -50,7 +50,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     let stopReason: StopReason | undefined;
     let forceEnd: (outcome: TurnOutcome) => void = () => {};
     let interruptible = false;
-    /** What the end of the turn stores is decided: nothing changes it any more. */
+    /** What the end of the turn stores is decided; nothing changes it any more. */
     let ending = false;
     const parts = createPartWriter({ requestId, db, store, clock, log });
     const agentSays = createEmitter({
@@ -65,7 +65,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         if (!(error instanceof TextOverflow))
           log.error(
             { err: error, session: uuid, request: requestId },
-            "what the agent said could not be taken",
+            "could not process the agent's output",
           );
         void pool.drop(place);
       },
@@ -95,7 +95,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       const failed = (error: unknown): TurnOutcome => {
         if (stopReason) return { status: "interrupted", text: turnLog.text };
         if (!isSentence(error)) {
-          log.error({ err: error, session: uuid, request: requestId }, "the agent could not be run");
+          log.error({ err: error, session: uuid, request: requestId }, "could not run the agent");
         }
         return { status: "failed", text: turnLog.text, error: sentenceOf(error) };
       };
@@ -105,7 +105,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         await durable;
         const runtime = await opening;
         deps.step("after-spawn");
-        // What is done in place of asking cannot be interrupted: a stop ends the process instead.
+        // Work that replaces asking the agent cannot be interrupted: a stop ends the process instead.
         const own = stopReason ? null : await request.act?.(runtime);
         if (stopReason) return { status: "interrupted", text: "" };
         if (own?.summary) return { status: "done", text: own.summary };
@@ -129,9 +129,9 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       const durationMs = now - startedAt;
       const whole = outcome.text.length >= turnLog.text.length || outcome.status === "done";
       const { status, text, error, reason } = settleOutcome(
-        // Of equal texts the log's own is taken: a turn that is kept then holds its text once.
+        // If the texts are equal, use the log's own: a kept turn then holds its text only once.
         whole && outcome.text !== turnLog.text ? outcome : { ...outcome, text: turnLog.text },
-        // An agent that dies while the gateway stops was most likely ended with it.
+        // An agent that dies while the gateway stops most likely got the same signal.
         stopReason ?? (refusing && outcome.status !== "done" ? "shutdown" : undefined),
         turnLog.trouble,
       );
@@ -175,10 +175,10 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       try {
         await db.write(...statements);
       } catch (error) {
-        log.error({ err: error, session: uuid, request: requestId }, "storing the reply failed");
+        log.error({ err: error, session: uuid, request: requestId }, "could not store the reply");
         result.status = "failed";
         result.stored = false;
-        result.error = "The reply could not be stored; the disk may be full.";
+        result.error = "Could not store the reply; the disk may be full.";
       }
       deps.step("after-assistant-row");
       if (replied) deps.counters.sent(agent.id);
@@ -191,10 +191,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       stopReason ??= reason;
       const graceMs = reason === "shutdown" ? SHUTDOWN_GRACE_MS : INTERRUPT_GRACE_MS;
       const cancel = clock.after(graceMs, () => {
-        log.warn(
-          { session: uuid, request: requestId },
-          "the agent did not end its turn; its process is ended",
-        );
+        log.warn({ session: uuid, request: requestId }, "the agent did not end its turn; ending its process");
         forceEnd({ status: "interrupted", text: turnLog.text });
         void pool.drop(place);
       });
@@ -224,7 +221,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         await started;
         result = await finish(await Promise.race([agentDone, forced]));
       } catch (error) {
-        log.error({ err: error, session: uuid, request: requestId }, "the turn could not be stored");
+        log.error({ err: error, session: uuid, request: requestId }, "could not store the turn");
         const durationMs = clock.now() - startedAt;
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }
@@ -234,12 +231,12 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       silence.end();
       // A process whose model went silent may hang for good.
       if (stopReason === "silent") void pool.drop(place);
-      // The session is free before the last event tells so: whoever reads it may send the next message at once.
+      // The session is freed before the last event is sent, because its reader may send the next message at once.
       running.delete(uuid);
       pool.release(place);
       deps.step("before-done");
       turnLog.append(lastEvent(result, uuid));
-      // What is kept is the log, not all that this turn worked with.
+      // Keeps the log, but not everything else that this turn worked with.
       if (request.kind !== "compact") keep({ ...turn, stop: () => Promise.resolve() });
       return result;
     };
@@ -248,7 +245,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     place.scope.acting = agentSays.acting;
     place.scope.onFile = request.closing
       ? (file) => {
-          if (ending) throw new Error("The turn is over; the file was not sent.");
+          if (ending) throw new Error("The turn has ended; the file was not sent.");
           files.push(file);
         }
       : undefined;
@@ -290,7 +287,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     },
     running: (sessionId: string) => running.get(sessionId),
     allRunning: () => [...running.values()],
-    /** Finished turns of a session that can still be read, the newest last. */
+    /** Finished turns of a session that can still be read, newest last. */
     kept: (sessionId: string): readonly Turn[] => kept.get(sessionId) ?? [],
     forget(sessionId: string) {
       kept.delete(sessionId);

@@ -7,33 +7,33 @@ import type { Acceptance, Place, Provider, RawRequest, Refusal, WebhookAnswer } 
 export interface WebhookDeps<Name extends string, Message, Receipt> {
   agents(): readonly AgentConfig[];
   channels: { readonly [name in Name]?: Provider<Message, Receipt> };
-  /** Resolves when the messages are on disk; the provider is told only then. */
+  /** Resolves when the messages are on disk; only then does the provider get its reply. */
   receive(place: Place<Name>, messages: readonly Message[]): Promise<void>;
-  /** Notes what became of a message that was sent. */
+  /** Records the delivery outcome of a message that was sent. */
   receipt(place: Place<Name>, receipt: Receipt): Promise<unknown>;
-  /** Told of each request that was proven to be the provider's. */
+  /** Called for each request whose signature is valid. */
   proven(place: Place<Name>): void;
   clock: Clock;
   log: Logger;
 }
 
 export interface Webhooks {
-  /** @throws GatewayError `NOT_FOUND` when no provider calls under this name */
+  /** @throws GatewayError `NOT_FOUND` when no provider uses this name */
   require(app: string): void;
   /**
-   * Verifies a request, stores its messages and answers.
-   * @param agentId the first agent that has the channel, when undefined
+   * Verifies a request, stores its messages and replies.
+   * @param agentId if undefined, the first agent that has the channel
    * @throws GatewayError `NOT_FOUND`, `INVALID_REQUEST` (401), `FORBIDDEN`, `INVALID_JSON`, and `UNAVAILABLE` when the
-   * messages could not be stored, so that the provider brings them again
+   * messages could not be stored, so that the provider sends them again
    */
   answer(app: string, agentId: string | undefined, request: RawRequest): Promise<WebhookAnswer>;
 }
 
-/** A refused request of one place is logged this often at most: anybody can send them. */
+/** Refused requests are logged at most this often per place: anyone can send them. */
 const LOG_EVERY_MS = 60_000;
 const MAX_SHOWN_CHARS = 40;
 
-/** The way in for providers that call the gateway: find the agent, verify, store, answer. */
+/** The entry point for providers that call the gateway: finds the agent, verifies, stores, replies. */
 export function createWebhooks<Name extends string, Message, Receipt>(
   deps: WebhookDeps<Name, Message, Receipt>,
 ): Webhooks {
@@ -51,7 +51,7 @@ export function createWebhooks<Name extends string, Message, Receipt>(
     const key = `${agentId}/${channel}`;
     if (clock.now() - (logged.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
     logged.set(key, clock.now());
-    log.warn({ agent: agentId, channel }, `a webhook was refused: ${error}`);
+    log.warn({ agent: agentId, channel }, `refused a webhook request: ${error}`);
   };
 
   const refuse = (place: Place<Name>, { status, error }: Refusal) => {
@@ -69,8 +69,11 @@ export function createWebhooks<Name extends string, Message, Receipt>(
       if (messages.length > 0) await receive(place, messages);
       for (const one of receipts) await receipt(place, one);
     } catch (cause) {
-      log.error({ err: cause, agent: place.agentId, channel: place.channel }, "storing a webhook failed");
-      throw new GatewayError("UNAVAILABLE", "The event could not be stored; send it again.", { cause });
+      log.error(
+        { err: cause, agent: place.agentId, channel: place.channel },
+        "could not store a webhook's messages",
+      );
+      throw new GatewayError("UNAVAILABLE", "Could not store the event; send it again.", { cause });
     }
   };
 
@@ -83,7 +86,7 @@ export function createWebhooks<Name extends string, Message, Receipt>(
       const agent = agents().find(
         (entry) => (agentId === undefined || entry.id === agentId) && channel.enabled(entry),
       );
-      if (!agent) throw new GatewayError("NOT_FOUND", `There is no enabled agent for ${name} here.`);
+      if (!agent) throw new GatewayError("NOT_FOUND", `No agent with ${name} enabled matches this address.`);
       const place: Place<Name> = { agentId: agent.id, channel: name, account: "" };
       const verdict = channel.handle(request, agent, clock.now());
       if (verdict.status === 200 || verdict.status === 400) proven(place);

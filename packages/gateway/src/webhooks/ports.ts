@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { AgentConfig } from "../config/index.ts";
 
-/** A request as it came: nothing of it is parsed. */
+/** A request as received; nothing is parsed yet. */
 export interface RawRequest {
   method: "GET" | "POST";
   headers: IncomingHttpHeaders;
@@ -9,7 +9,7 @@ export interface RawRequest {
   body: Buffer;
 }
 
-/** What goes back to the provider. */
+/** The reply to the provider. */
 export type WebhookAnswer = { json: { ok: true } | { challenge: string } } | { text: string };
 export type Refusal = { status: 400 | 401 | 403; error: string };
 export type Acceptance<Message, Receipt> = WebhookAnswer & {
@@ -20,14 +20,14 @@ export type Acceptance<Message, Receipt> = WebhookAnswer & {
 
 /** One provider's verification and parsing. */
 export interface Provider<Message, Receipt> {
-  /** True when the agent has the channel and the secret that its webhooks are signed with. */
+  /** True when the agent has the channel and the secret that signs its webhooks. */
   enabled(agent: AgentConfig): boolean;
-  /** The answer to a request that needs no proof. */
+  /** The reply to a request that needs no proof. */
   greet?(request: RawRequest): Refusal | Acceptance<Message, Receipt> | undefined;
   handle(request: RawRequest, agent: AgentConfig, now: number): Refusal | Acceptance<Message, Receipt>;
 }
 
-/** Whose messages they are. */
+/** The agent that receives the messages. */
 export interface Place<Name> {
   agentId: string;
   channel: Name;
