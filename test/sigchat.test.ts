@@ -120,7 +120,7 @@ describe("LINE", () => {
     await deliver(messageEvent({ type: "file", id: "2", fileName: "RAW.pdf" }));
     await deliver(messageEvent({ type: "file", id: "3", fileName: "RAW.pdf", fileSize: 21 * 1024 * 1024 }));
     const told = await texts(3);
-    expect(told[0]).toContain("unavailable: LINE does not have it any more");
+    expect(told[0]).toContain("unavailable: LINE no longer has it");
     expect(told[1]).toContain("unavailable: it is empty");
     expect(told[2]).toContain("unavailable: it is larger than 20 MB");
     for (const text of told) expect(attribute(text, "image_path")).toBeUndefined();

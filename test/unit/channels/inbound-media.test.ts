@@ -88,10 +88,10 @@ describe("files of a message", () => {
       "[The image is unavailable: the channel cannot fetch files.]",
     ]);
     const gone = async () => {
-      throw new GatewayError("UPSTREAM_UNAVAILABLE", "LINE does not have it any more.");
+      throw new GatewayError("UPSTREAM_UNAVAILABLE", "LINE no longer has it.");
     };
     expect((await opened(gone).fetch([file, file])).notes).toEqual(
-      Array(2).fill('[The file "report.pdf" is unavailable: LINE does not have it any more.]'),
+      Array(2).fill('[The file "report.pdf" is unavailable: LINE no longer has it.]'),
     );
   });
 

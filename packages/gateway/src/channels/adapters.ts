@@ -29,13 +29,13 @@ export interface AdaptersDeps {
   load(channel: ChannelName): Promise<AdapterFactory>;
   receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
   onReconnect(place: ChannelPlace): void;
-  /** An adapter came: what waited for it can go on. */
+  /** Called when an adapter becomes available: work that waited for it can continue. */
   onReady(place: ChannelPlace, agent: AgentConfig): void;
 }
 
 interface Slot {
   place: ChannelPlace;
-  /** What the connection was made with. */
+  /** The settings that the connection was made with. */
   key: string;
   state: ConnectionState;
   adapter: ChannelAdapter | undefined;
@@ -43,7 +43,7 @@ interface Slot {
   close(): Promise<void>;
 }
 
-/** The adapters of all agents: made, supervised and replaced as the configuration says. */
+/** The adapters of all agents: created, supervised and replaced as the configuration changes. */
 export function createAdapters(deps: AdaptersDeps) {
   const { positions, clock, log } = deps;
   const slots = new Map<string, Slot>();
@@ -108,7 +108,7 @@ export function createAdapters(deps: AdaptersDeps) {
       deps.onReady(place, agent);
     } catch (error) {
       state.lastError = "Could not start the channel; see the log for the reason.";
-      own.error({ err: error }, "the channel could not be started");
+      own.error({ err: error }, "could not start the channel");
     }
     return slot;
   };
@@ -116,11 +116,11 @@ export function createAdapters(deps: AdaptersDeps) {
   const drop = async (key: string) => {
     const slot = slots.get(key);
     slots.delete(key);
-    await slot?.close().catch((error) => log.error({ err: error }, "a channel could not be closed"));
+    await slot?.close().catch((error) => log.error({ err: error }, "could not close a channel"));
   };
 
   return {
-    /** Brings the adapters in line with the configuration. Never rejects. */
+    /** Updates the adapters to match the configuration. Never rejects. */
     reconfigure: () =>
       oneByOne(async () => {
         if (closed) return;
@@ -143,7 +143,7 @@ export function createAdapters(deps: AdaptersDeps) {
     drop: (place: ChannelPlace) => oneByOne(() => drop(placeKey(place))),
     get: (place: ChannelPlace): ChannelAdapter | undefined => slots.get(placeKey(place))?.adapter,
     state: (place: ChannelPlace): ConnectionState | undefined => slots.get(placeKey(place))?.state,
-    /** Ends every connection: nothing comes in any more, what was taken can still be sent. */
+    /** Ends every connection: no new messages arrive, but those already accepted can still be answered. */
     close: () =>
       oneByOne(async () => {
         closed = true;
@@ -152,7 +152,7 @@ export function createAdapters(deps: AdaptersDeps) {
   };
 }
 
-/** A channel whose provider calls the gateway: what it proved before a restart still counts. */
+/** For a channel whose provider calls the gateway: proof from before a restart still counts. */
 function restoreProof(state: ConnectionState, provenAt: number): () => Promise<void> {
   state.lastAliveAt = provenAt || null;
   state.until = provenAt + WEBHOOK_PROOF_MS;

@@ -1,7 +1,7 @@
 import { basename, extname, join } from "node:path";
 import type { Content } from "./types.ts";
 
-/** Images are stored under an extension that was found by their content. */
+/** Images are stored with an extension derived from their content. */
 const MIME: Readonly<Record<string, string>> = {
   ".png": "image/png",
   ".jpg": "image/jpeg",
@@ -9,7 +9,7 @@ const MIME: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
-/** An image of a reply as something to send. */
+/** An image of a reply as outgoing content. */
 export function imageFile(mediaDir: string, mediaPath: string): Extract<Content, { kind: "file" }> {
   return {
     kind: "file",

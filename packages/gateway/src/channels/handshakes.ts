@@ -9,10 +9,10 @@ import { createMutex } from "../lib/mutex.ts";
 import type { Delivery } from "./delivery/index.ts";
 import type { ChannelPlace } from "./types.ts";
 
-/** An approved sender who was not told yet: `approved/<senderId>` in the channel's state folder. */
+/** An approved sender who has not been notified yet: `approved/<senderId>` in the channel's state folder. */
 export interface Handshake {
   senderId: string;
-  /** Where to tell. */
+  /** Where to send the notification. */
   chatId: string;
   /** Absolute path of the file. */
   file: string;
@@ -29,8 +29,8 @@ export interface HandshakeDeps {
 const TEXT = "You are connected. Send a message to talk to the agent.";
 
 /**
- * Tells approved senders that they are connected. The file is the intent: it goes when the message was sent, and its
- * time of change names the message, so that one approval is never told twice.
+ * Notifies approved senders that they are connected. The file is the intent: it is removed once the message is sent, and
+ * its modification time identifies the message, so that no approval is announced twice.
  */
 export function createHandshakes({ db, clock, log, delivery, list }: HandshakeDeps) {
   const oneByOne = createMutex();
@@ -59,19 +59,19 @@ export function createHandshakes({ db, clock, log, delivery, list }: HandshakeDe
     delivery.wake(place, chatId);
   };
 
-  /** Takes up what lies there. Never rejects. */
+  /** Processes the files that are there. Never rejects. */
   return async (place: ChannelPlace, agent: AgentConfig): Promise<void> => {
     try {
       await oneByOne(async () => {
         for (const handshake of await list(place, agent)) await confirm(place, handshake);
       });
     } catch (error) {
-      log.warn({ err: error, agent: agent.id, channel: place.channel }, "approved senders could not be told");
+      log.warn({ err: error, agent: agent.id, channel: place.channel }, "could not notify approved senders");
     }
   };
 }
 
-/** A UUID made of a name, for an idempotency key that a restart finds again. */
+/** A UUID derived from a name, for an idempotency key that is the same after a restart. */
 function uuidOf(name: string): string {
   const hex = createHash("sha256").update(name).digest("hex");
   return [

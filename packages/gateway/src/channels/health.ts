@@ -7,7 +7,7 @@ import type { Positions } from "./positions.ts";
 import type { ConnectionState } from "./supervisor.ts";
 import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from "./types.ts";
 
-/** A provider that calls the gateway has no connection to keep; one valid call proves its way for so long. */
+/** A provider that calls the gateway keeps no connection; one valid call proves that it works for this long. */
 export const WEBHOOK_PROOF_MS = 24 * 3_600_000;
 const SAVE_EVERY_MS = 60_000;
 
@@ -16,23 +16,23 @@ type Facts = Pick<
   "connected" | "lastInboundAt" | "lastOutboundAt" | "lastError" | "queued" | "unknown"
 >;
 
-/** Where what is known of the places comes from. */
+/** Sources of what is known about the places. */
 export interface HealthSources {
   state(place: ChannelPlace): ConnectionState | undefined;
   /** Messages that wait for their turn, and replies that wait to be sent. */
   queued(place: ChannelPlace): number;
-  /** Replies of which nobody knows whether they arrived. */
+  /** Replies with an unknown outcome. */
   unknown(place: ChannelPlace): number;
 }
 
-/** What each channel last proved. */
+/** The last proof of life of each channel. */
 export function createHealth({ db, clock, positions }: { db: Database; clock: Clock; positions: Positions }) {
   const inbound = new Map<string, number>();
   const outbound = new Map<string, { at: number | null; error: string | null }>();
   const saved = new Map<string, number>();
 
   const latest = (table: "inbox" | "outbox", { agentId, channel, account }: ChannelPlace): number | null => {
-    // The newest rows of the channel are looked at, which is what the index gives without reading them all.
+    // Only the channel's newest rows are checked, which the index returns without reading all of them.
     const column = table === "inbox" ? "received_at" : "settled_at";
     const sent = table === "inbox" ? "" : "AND state = 'sent'";
     const rows = db.all<{ at: number }>(
@@ -92,7 +92,7 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
           : { ...before, error: outcome.status === "markup" ? before.error : outcome.reason },
       );
     },
-    /** A valid call of the provider; kept across restarts, once a minute at most. */
+    /** A valid call of the provider; saved across restarts, at most once a minute. */
     prove(place: ChannelPlace, state: ConnectionState) {
       const now = clock.now();
       state.connected = true;
@@ -104,7 +104,7 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
       saved.set(key, now);
       positions.save(place, String(now)).catch(() => saved.delete(key));
     },
-    /** Account over which the latest message of a chat came in. */
+    /** Account that received the latest message of a chat. */
     lastInboundAccount(agentId: string, channel: ChannelName, chatId: string): string | undefined {
       return db.all<{ account: string }>(
         `SELECT account FROM channel_inbox WHERE agent_id = ? AND channel = ? AND chat_id = ?
@@ -112,7 +112,7 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
         [agentId, channel, chatId],
       )[0]?.account;
     },
-    /** Each place by itself. */
+    /** Each place separately. */
     reports: (places: readonly ChannelPlace[], sources: HealthSources) =>
       places.map((place) => ({ ...place, ...facts(place, sources) })),
     list: (agent: AgentConfig, sources: HealthSources): ChannelState[] =>

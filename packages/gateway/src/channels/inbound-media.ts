@@ -7,10 +7,10 @@ import { fileName } from "../lib/one-line.ts";
 import { MAX_INBOUND_BYTES } from "./support/download.ts";
 import type { ChannelAdapter, ChannelPlace, InboundMedia, InboundMessage } from "./types.ts";
 
-/** A file is given up after this. */
+/** A download is given up after this. */
 const FETCH_MS = 60_000;
 const TOO_LARGE = "it is larger than 20 MB";
-/** What agents can look at; `media_files` takes these alone. */
+/** Files that agents can look at; `media_files` takes only these. */
 const READABLE = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"]);
 const WORDS: Readonly<Record<InboundMedia["kind"], string>> = {
   image: "image",
@@ -20,11 +20,11 @@ const WORDS: Readonly<Record<InboundMedia["kind"], string>> = {
   video: "video",
 };
 
-/** What is needed of the media room. */
+/** What is needed from the media room. */
 export interface InboundMediaPort {
   /**
-   * Keeps the bytes in the agent's media folder. Throws `PAYLOAD_TOO_LARGE` past `maxBytes`, `INVALID_REQUEST` when there
-   * are none, `UNSUPPORTED_MEDIA_TYPE` when an image is none.
+   * Stores the bytes in the agent's media folder. Throws `PAYLOAD_TOO_LARGE` past `maxBytes`, `INVALID_REQUEST` when
+   * there are none, `UNSUPPORTED_MEDIA_TYPE` when an image's content is not one.
    */
   keepInbound(
     agentId: string,
@@ -42,11 +42,11 @@ export interface InboundMediaDeps {
 /** A file of a message, in the agent's media folder. */
 export interface FetchedFile {
   kind: InboundMedia["kind"];
-  /** What `media_files` takes. */
+  /** Path that `media_files` takes. */
   mediaPath: string;
   /** Absolute. */
   path: string;
-  /** By content. */
+  /** Detected from the content. */
   mime: string;
   /** One harmless line. */
   name?: string;
@@ -54,21 +54,21 @@ export interface FetchedFile {
 
 export interface FetchedMedia {
   files: FetchedFile[];
-  /** A sentence for the agent for each file that could not be had. */
+  /** A sentence for the agent about each file that could not be fetched. */
   notes: string[];
 }
 
-/** What the agent is told of the files of a message. */
+/** How a message's files are described to the agent. */
 export interface MediaDescription {
-  /** `image_path`, `attachment_kind`, `attachment_name`; those of further files end in `_2`, `_3`, …. */
+  /** `image_path`, `attachment_kind`, `attachment_name`; for further files with a suffix: `_2`, `_3`, …. */
   meta: Record<string, string>;
-  /** The notes, to stand below the message's text; empty when there are none. */
+  /** The notes, to be placed below the message's text; empty when there are none. */
   text: string;
-  /** Media paths of what agents can look at. */
+  /** Media paths of the files that agents can look at. */
   mediaFiles: string[];
 }
 
-/** Fetches the files that come with messages of any channel. A file that cannot be had never stops its message. */
+/** Fetches the files of messages on any channel. A file that cannot be fetched never holds up its message. */
 export function createInboundMedia({ media, clock, log }: InboundMediaDeps) {
   const fetchOne = async (
     open: NonNullable<ChannelAdapter["fetchMedia"]>,
@@ -86,7 +86,7 @@ export function createInboundMedia({ media, clock, log }: InboundMediaDeps) {
         if (either.aborted) abort();
         else either.addEventListener("abort", abort, { once: true });
       });
-      // Whoever loses the race may still reject, and a stream that comes too late has to be ended.
+      // The loser of the race may still reject, and a stream that arrives too late has to be closed.
       ended.catch(() => {});
       const opening = open(item, either).then((stream) => {
         if (either.aborted) stream.destroy();
@@ -131,7 +131,7 @@ export function createInboundMedia({ media, clock, log }: InboundMediaDeps) {
           const open = adapter.fetchMedia.bind(adapter);
           result.files.push(await fetchOne(open, agent.id, item, signal));
         } catch (error) {
-          log.warn({ ...place, kind: item.kind, err: error }, "a file of a message could not be fetched");
+          log.warn({ ...place, kind: item.kind, err: error }, "could not fetch a message's file");
           result.notes.push(noteOf(item, error));
         }
       }
@@ -149,12 +149,12 @@ function noteOf(item: InboundMedia, error: unknown): string {
   return `[The ${what} is unavailable: ${reasonOf(error)}.]`;
 }
 
-/** Why a file could not be had. Of errors that nobody wrote for users nothing is told: they hold addresses. */
+/** Why a file could not be fetched. Errors not written for users are not quoted: they contain addresses. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof GatewayError)) return "it could not be fetched";
   if (error.code === "PAYLOAD_TOO_LARGE") return TOO_LARGE;
   if (error.code === "INVALID_REQUEST") return "it is empty";
-  if (error.code === "UNSUPPORTED_MEDIA_TYPE") return "its content is no image";
+  if (error.code === "UNSUPPORTED_MEDIA_TYPE") return "it is not an image";
   const sentence = error.message.replace(/(?<!\.)\.+$/, "");
   return /^[A-Z][a-z]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence;
 }

@@ -40,19 +40,19 @@ export type { ChannelStep } from "./steps.ts";
 export * from "./types.ts";
 export { WEBHOOKS } from "./webhooks.ts";
 
-/** The sender's name is the sender's choice, and is shown to owners in lists, logs and terminals. */
+/** Senders choose their own names, which owners see in lists, logs and terminals. */
 function withPlainName({ senderName, ...message }: InboundMessage): InboundMessage {
   const name = oneLine(senderName, MAX_NAME_CHARS);
   return { ...message, ...(name !== undefined && { senderName: name }) };
 }
 
-/** What the rooms of channels need of the access rules. */
+/** What the channel rooms need from the access rules. */
 export interface ChannelAccess extends AccessPort {
   handshakes(place: ChannelPlace, agent: AgentConfig): Promise<readonly Handshake[]>;
   onApproved(listener: (place: ChannelPlace) => void): () => void;
-  /** Non-secret policy of a place, for the agent's record. */
+  /** The place's policy without secrets, for the agent's record. */
   policyOf(place: ChannelPlace, agent: AgentConfig): Promise<object>;
-  /** Why nobody is let in, where that is so. */
+  /** Why no one is admitted, if that is the case. */
   problem(place: ChannelPlace, agent: AgentConfig): Promise<string | undefined>;
 }
 
@@ -62,7 +62,7 @@ export interface ChannelsDeps
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
-  /** Throws while nothing new may be stored: a message then stays with its provider. */
+  /** Throws while no new data may be stored; a message then stays with its provider. */
   takeSpace(): void;
   publicUrl(): string | undefined;
   publicLink(agentId: string, path: string): Promise<string | undefined>;
@@ -73,7 +73,7 @@ export interface ChannelsDeps
   media: InboundMediaPort;
   access: ChannelAccess;
   step(label: ChannelStep): void;
-  /** What is counted for monitoring. */
+  /** Counts for monitoring. */
   counters: {
     received(place: ChannelPlace): void;
     denied(place: ChannelPlace): void;
@@ -83,14 +83,14 @@ export interface ChannelsDeps
 }
 
 const SWEEP_MS = 3_600_000;
-/** Connections get so long to say goodbye when the gateway stops. */
+/** How long connections have to close when the gateway stops. */
 const CLOSE_GRACE_MS = 1_500;
 const DAY_MS = 86_400_000;
-/** Providers repeat events for hours at most; the rows of answered messages are kept longer, for their trace. */
+/** Providers repeat events for a few hours at most; rows of answered messages are kept longer, for their trace. */
 const KEEP_MS = 30 * DAY_MS;
 const KEEP_DENIED_MS = 3 * DAY_MS;
 
-/** Everything between the providers of chat channels and the sessions of the core. */
+/** Everything between the providers of chat channels and the core's sessions. */
 export function createChannels(deps: ChannelsDeps) {
   const { db, clock, access } = deps;
   const log = deps.log;
@@ -180,10 +180,10 @@ export function createChannels(deps: ChannelsDeps) {
       .write(
         ...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
         delivery.forget(clock.now() - KEEP_MS),
-        // Those of an agent that has been out of the configuration for so long, say.
+        // For example, those of an agent that has been missing from the configuration all this time.
         ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
       )
-      .catch((error) => log.warn({ err: error }, "old channel messages could not be forgotten"));
+      .catch((error) => log.warn({ err: error }, "could not delete old channel messages"));
   let stopSweeping = () => {};
 
   return {
@@ -192,21 +192,21 @@ export function createChannels(deps: ChannelsDeps) {
     receipt: delivery.receipt,
     trace: createTrace({ db }),
     deliveries: { list: delivery.unsettled.list, sendAgain: delivery.unsettled.sendAgain },
-    /** A provider's signature was valid: its way to the gateway is open. */
+    /** A request with a valid signature arrived: the provider can reach the gateway. */
     proven(place: ChannelPlace) {
       const state = adapters.state(place);
-      // A channel that watches its own way in proves it by that.
+      // A channel that checks its own inbound way proves it by that.
       if (state && !adapter(place)?.connect) health.prove(place, state);
     },
     adapter,
-    /** The adapter of an account that may not be configured yet, made and supervised from now on. */
+    /** The adapter of an account that may not be configured yet, created and supervised from now on. */
     requireAdapter: adapters.require,
     dropAdapter: adapters.drop,
 
-    /** Sends at once and tells what became of it; never tried again. */
+    /** Sends at once and reports the outcome; never retried. */
     sendNow: (place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome> =>
       delivery.now({ place, chatId: target.chatId, inbox: null, purpose: "direct", target, content }),
-    /** Account over which the latest message of a chat came in. */
+    /** Account that received the latest message of a chat. */
     lastInboundAccount: health.lastInboundAccount,
 
     list,
@@ -224,34 +224,34 @@ export function createChannels(deps: ChannelsDeps) {
     /** Every connection of an enabled channel, for monitoring. */
     reports: () => deps.agents().flatMap((config) => health.reports(placesOf(config), sources)),
 
-    /** Before anything else of the gateway takes a message: what a crash left is decided. */
+    /** Decides about what a crash left behind; runs before anything else in the gateway accepts a message. */
     async recover() {
       await delivery.recover();
       await intake.recover();
     },
-    /** Connects what is configured. */
+    /** Connects everything that is configured. */
     async start() {
       stopSweeping = clock.every(SWEEP_MS, () => void sweep());
       await rm(deps.tempDir, { recursive: true, force: true }).catch(() => {});
       await adapters.reconfigure();
       intake.wakeAll();
     },
-    /** Follows a changed configuration. */
+    /** Applies a changed configuration. */
     async reconfigure() {
       await adapters.reconfigure();
       delivery.wakeAll();
       intake.wakeAll();
     },
-    /** Ends what waits for an agent that is removed for good; one that is only missing from the file keeps its messages. */
+    /** Closes waiting messages of an agent that is removed for good; one merely missing from the file keeps its messages. */
     async removeAgent(agentId: string) {
       await db.write(...abandon({ agentId }, "The agent was removed."));
     },
-    /** Takes nothing more; turns that run are not touched. */
+    /** Accepts nothing more; running turns are not affected. */
     stopIntake() {
       stopSweeping();
       intake.stop();
     },
-    /** After the turns have ended: their replies may still go out for a moment, then every connection ends. */
+    /** Runs after the turns have ended: their replies may still go out for a moment, then every connection ends. */
     async close() {
       await intake.idle();
       await delivery.close();

@@ -1,7 +1,7 @@
 import type { AgentConfig } from "../config/index.ts";
 import type { AdapterFactory, ChannelName } from "./types.ts";
 
-/** Loads a channel's code, with its provider's library: none is in memory before an agent has the channel. */
+/** Loads a channel's code and its provider's library: nothing is in memory until an agent has the channel. */
 export async function loadChannel(channel: ChannelName): Promise<AdapterFactory> {
   switch (channel) {
     case "botchat":
@@ -21,11 +21,11 @@ export async function loadChannel(channel: ChannelName): Promise<AdapterFactory>
   }
 }
 
-/** What a provider says of a token; `refused` is a sentence for the user. */
+/** What a provider says about a token; `refused` is a user-facing message. */
 type TokenVerdict = { ok: true } | { refused: string } | { unreachable: true };
 type CheckedChannel = "botchat" | "guildchat" | "sigchat" | "teamchat";
 
-/** Asks a channel's provider whether the token in `settings`, the channel's block, is good. Never rejects. */
+/** Asks a channel's provider whether the token in `settings`, the channel's block, is valid. Never rejects. */
 export async function checkToken<C extends CheckedChannel>(
   channel: C,
   settings: NonNullable<AgentConfig[C]>,

@@ -1,21 +1,21 @@
 import type { AgentConfig } from "../config/index.ts";
 import { CHANNELS, type ChannelName, type ChannelPlace } from "./types.ts";
 
-/** Names a place in maps. */
+/** Identifies a place in maps. */
 export const placeKey = ({ agentId, channel, account }: ChannelPlace): string =>
   `${agentId}/${channel}/${account}`;
 
-/** Where history keeps a chat of a channel. */
+/** The chat id under which history keeps a chat of a channel. */
 export const storedChatId = (channel: string, chatId: string): string => `${channel}-${chatId}`;
 
-/** The place of a row; its channel was a channel when it was written. */
+/** The place of a row; its channel name was valid when the row was written. */
 export const placeOf = (row: { agent_id: string; channel: string; account: string }): ChannelPlace => ({
   agentId: row.agent_id,
   channel: row.channel as ChannelName,
   account: row.account,
 });
 
-/** True when the agent's entry has what the channel needs to send, also while it is off. */
+/** True when the agent's entry has what the channel needs to send, even while the channel is off. */
 export function isConfigured(agent: AgentConfig, channel: ChannelName): boolean {
   switch (channel) {
     case "botchat":
@@ -33,7 +33,7 @@ export function isConfigured(agent: AgentConfig, channel: ChannelName): boolean 
   }
 }
 
-/** True when the agent's entry turns the channel on and has what it takes. */
+/** True when the agent's entry enables the channel and has the required settings. */
 export const isEnabled = (agent: AgentConfig, channel: ChannelName): boolean =>
   agent[channel]?.enabled === true && isConfigured(agent, channel);
 
@@ -54,7 +54,7 @@ export function placesOf(agent: AgentConfig): ChannelPlace[] {
   );
 }
 
-/** Fields that decide who may write: a change of these alone leaves the connection as it is. */
+/** Fields that decide who may write: a change to these alone keeps the connection. */
 const POLICY = new Set([
   "dmPolicy",
   "dmAllowlist",
@@ -68,7 +68,7 @@ const POLICY = new Set([
   "accounts",
 ]);
 
-/** Changes exactly when a place has to be connected anew. */
+/** Changes exactly when a place has to be reconnected. */
 export function connectionKey(
   agent: AgentConfig,
   place: ChannelPlace,
@@ -76,7 +76,7 @@ export function connectionKey(
 ): string {
   const connecting = (fields: object) => Object.entries(fields).filter(([name]) => !POLICY.has(name));
   const account = agent.devicechat?.accounts.find(({ id }) => id === place.account);
-  // An account that is not in the list yet is one with its defaults.
+  // An account that is not in the list yet has the defaults.
   const { sendReadReceipts = true, reactionLevel = "ack" } = account ?? {};
   return JSON.stringify([
     agent.workspace,

@@ -1,7 +1,7 @@
 import type { Database } from "../db/index.ts";
 import type { ChannelPlace } from "./types.ts";
 
-/** Where each place stands with its provider: a position in the stream of events, or when it last proved itself. */
+/** Each place's state with its provider: a position in the stream of events, or the last proof of life. */
 export function createPositions(db: Database) {
   return {
     get({ agentId, channel, account }: ChannelPlace): string | undefined {

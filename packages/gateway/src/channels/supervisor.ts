@@ -2,15 +2,15 @@ import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ChannelAdapter, Connection, InboundMessage } from "./types.ts";
 
-/** What is known of one connection; times are Unix ms. */
+/** State of one connection; times are Unix ms. */
 export interface ConnectionState {
-  /** Inbound life was proven within the channel's own interval. */
+  /** Whether inbound life was proven within the channel's own interval. */
   connected: boolean;
   lastAliveAt: number | null;
-  /** When the proof runs out by itself; null where the supervisor watches over it. */
+  /** When the proof expires by itself; null if the supervisor watches it. */
   until: number | null;
   lastError: string | null;
-  /** Connections begun since the start. */
+  /** Connections started since the gateway's start. */
   attempts: number;
 }
 
@@ -28,17 +28,17 @@ export interface SupervisorDeps {
 
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 60_000;
-/** A connection that was alive so long was a good one: the next failure starts with the shortest pause. */
+/** A connection that was alive this long was a good one: the next failure starts with the shortest pause. */
 const GOOD_AFTER_MS = 10_000;
-/** Failures that count after a connection that was alive for a moment: a pause of up to 8 s. */
+/** Failures counted after a connection that was alive for a moment: a pause of up to 8 s. */
 const MOST_AFTER_LIFE = 4;
 const DEFAULT_ALIVE_MS = 90_000;
-/** An adapter that does not let go of its connection in this time is given up with a loud line in the log. */
+/** An adapter that does not let go of its connection in this time is given up with an error in the log. */
 const ENDING_MS = 30_000;
 
 /**
- * Keeps one connection alive: never two at a time, a pause with jitter between them, and none that is silent for
- * longer than its channel allows. The result ends it, and resolves when the connection is gone.
+ * Keeps one connection alive: never two at a time, with a jittered pause between them, and none that is silent for
+ * longer than its channel allows. The returned function ends it, and resolves when the connection is gone.
  */
 export function supervise(deps: SupervisorDeps): () => Promise<void> {
   const { adapter, clock, log, state } = deps;
@@ -58,7 +58,7 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       if (resting || now - last <= allowed) return;
       silent = true;
       state.connected = false;
-      state.lastError = "Nothing was heard from the provider for too long.";
+      state.lastError = "Nothing received from the provider for too long.";
       ended.abort();
     });
     const connection: Connection = {
@@ -77,7 +77,7 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       },
       async receive(messages) {
         // A message from a connection that was given up is not lost: the provider keeps what was not confirmed.
-        if (signal.aborted) throw new Error("the connection was ended");
+        if (signal.aborted) throw new Error("the connection was closed");
         await deps.receive(messages);
       },
       position: deps.position,
@@ -85,10 +85,10 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
     };
     try {
       await untilGone(adapter.connect!(connection), signal, clock, log);
-      if (!silent && !stopped.signal.aborted) state.lastError ??= "The connection ended.";
+      if (!silent && !stopped.signal.aborted) state.lastError ??= "The connection was closed.";
     } catch (error) {
       if (!silent && !stopped.signal.aborted) {
-        state.lastError = error instanceof Error ? error.message : "The connection broke.";
+        state.lastError = error instanceof Error ? error.message : "The connection was lost.";
       }
     } finally {
       watch();
@@ -105,10 +105,10 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       if (stopped.signal.aborted) return;
       const alive = state.lastAliveAt !== null && state.lastAliveAt >= begun;
       const good = alive && clock.now() - begun > GOOD_AFTER_MS;
-      // One that came to life shows that there is somebody: it is not left for as long as one that never did.
+      // A connection that came alive shows that the provider is there, so its pause is shorter than for one that never did.
       failures = good ? 1 : Math.min(failures + 1, alive ? MOST_AFTER_LIFE : Number.POSITIVE_INFINITY);
       const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 10));
-      log.warn({ why: state.lastError, failures }, "the connection ended; connecting anew");
+      log.warn({ why: state.lastError, failures }, "connection lost; reconnecting");
       await sleep(clock, backoff * (0.5 + Math.random() / 2), stopped.signal);
     }
   };
@@ -120,7 +120,7 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
   };
 }
 
-/** Resolves with the connection; after its signal fired it has a while to end. */
+/** Resolves with the connection, which has a while to end after its signal fires. */
 async function untilGone(
   connecting: Promise<void>,
   signal: AbortSignal,
@@ -131,7 +131,7 @@ async function untilGone(
   const overdue = new Promise<void>((resolve) => {
     const arm = () => {
       cancel = clock.after(ENDING_MS, () => {
-        log.error({}, "a connection did not end when it was told to");
+        log.error({}, "a connection did not close when asked to");
         resolve();
       });
     };

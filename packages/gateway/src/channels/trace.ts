@@ -13,7 +13,7 @@ const OUTBOX =
   "id, agent_id, channel, account, chat_id, inbox, purpose, key, state, attempts, next_at, created_at, " +
   "sending_at, settled_at, provider_id, reason";
 
-/** The gateway's own ids come first; among those of providers, which repeat, the latest message. */
+/** The gateway's own ids come first; provider ids can repeat, so among those the latest message wins. */
 const FIND = `SELECT ${INBOX} FROM channel_inbox WHERE agent_id = :agent AND (:channel = '' OR channel = :channel)
   AND id IN (
     SELECT id FROM channel_inbox WHERE request_id = :id
@@ -24,11 +24,11 @@ const FIND = `SELECT ${INBOX} FROM channel_inbox WHERE agent_id = :agent AND (:c
 const FIND_SENT = `SELECT ${OUTBOX} FROM channel_outbox
   WHERE agent_id = :agent AND provider_id = :id AND (:channel = '' OR channel = :channel) ORDER BY id DESC LIMIT 1`;
 const TURN = "SELECT state, started_at, ended_at FROM turns WHERE request_id = ? ORDER BY id DESC LIMIT 1";
-/** Messages that one turn joined share its replies. */
+/** Messages that were joined in one turn share its replies. */
 const REPLIES = `SELECT ${OUTBOX} FROM channel_outbox WHERE inbox = :inbox
   OR inbox IN (SELECT id FROM channel_inbox WHERE request_id = :request) ORDER BY id`;
 
-/** Fills the names of a statement in, which is prepared with places alone. */
+/** Fills in the table names of a statement that is prepared with placeholders only. */
 function bind(sql: string, values: Readonly<Record<string, string | number | null>>) {
   const params: (string | number | null)[] = [];
   const text = sql.replace(/:([a-z]+)/g, (_, name: string) => {
@@ -101,15 +101,15 @@ const sentMessageOf = (row: Outbox): Trace["message"] => ({
   note: row.reason,
 });
 
-/** Tells from the rows on disk what became of a message; never what it said. */
+/** Reports from the rows on disk what happened to a message; never its text. */
 export function createTrace({ db }: { db: Pick<Database, "slow"> }) {
   const query = <T>(sql: string, values: Readonly<Record<string, string | number | null>>) =>
     db.slow<T>(...bind(sql, values));
 
   return {
     /**
-     * Looks a message up by the gateway's number or request id, or by an id of its provider (of the event, the message
-     * or a reply to it).
+     * Finds a message by the gateway's number or request id, or by an id of its provider (of the event, the message, or a
+     * reply to it).
      */
     async find(agent: string, id: string, channel: ChannelName | "" = ""): Promise<Trace | undefined> {
       const number = /^\d{1,15}$/.test(id) ? Number(id) : null;

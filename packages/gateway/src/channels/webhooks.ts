@@ -4,7 +4,7 @@ import { webhook as sigchat } from "./sigchat/webhook.ts";
 import { webhook as teamchat } from "./teamchat/webhook.ts";
 import type { ChannelName, WebhookChannel } from "./types.ts";
 
-/** Channels whose providers call the gateway, by the name in the address. */
+/** Channels whose providers call the gateway, by their name in the address. */
 export const WEBHOOKS = { sigchat, teamchat, cloudchat, botchat } satisfies {
   [name in ChannelName]?: WebhookChannel;
 };

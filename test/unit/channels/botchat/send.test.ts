@@ -327,7 +327,7 @@ describe("an inbound file", () => {
     expect(await why("large")).toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
     api.addFile("f1", Buffer.from("x"));
     api.fault("download", { kind: "status", status: 404, body: "gone" });
-    expect(await why("f1")).toMatchObject({ message: "Telegram does not have it any more" });
+    expect(await why("f1")).toMatchObject({ message: "Telegram no longer has it" });
     api.fault("download", { kind: "drop" });
     const broken = await why("f1");
     expect(broken).toMatchObject({ message: "Telegram could not be reached" });

@@ -337,7 +337,7 @@ describe("files", () => {
   it("that cannot be had are refused with a sentence, or for their size at once [CH-SIG-9]", async () => {
     const { adapter } = await open();
     const fetch = (messageId: string) => adapter.fetchMedia!({ kind: "image", ref: { messageId } }, unending);
-    await expect(fetch("1")).rejects.toThrow("LINE does not have it any more");
+    await expect(fetch("1")).rejects.toThrow("LINE no longer has it");
     line.fail("/9/content", { kind: "status", status: 202 });
     await expect(fetch("9")).rejects.toThrow("LINE is still preparing it");
     line.fail("/9/content", { kind: "drop", taken: false });

@@ -243,7 +243,7 @@ describe("a file", () => {
     ]) {
       await expect(fetch({ url }), url).rejects.toThrow("does not fetch from");
     }
-    await expect(fetch({ id: "F9" })).rejects.toThrow("Slack does not have it any more");
+    await expect(fetch({ id: "F9" })).rejects.toThrow("Slack no longer has it");
   });
 
   it("for which the scope is missing says so, though Slack shows a sign-in page [CH-TEAM-8]", async () => {

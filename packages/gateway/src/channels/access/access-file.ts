@@ -17,24 +17,24 @@ import {
 } from "./access-state.ts";
 import type { FileChannel } from "./policy.ts";
 
-/** The access file of one agent's channel. Read anew whenever somebody has changed it. */
+/** The access file of one agent's channel. Read again whenever it has changed. */
 export interface AccessFile {
-  /** What it says now: the defaults while there is none, undefined while it is broken. */
+  /** Its current contents: the defaults if there is no file, undefined while it is broken. */
   read(): Promise<AccessState | undefined>;
-  /** The same for judging a message: also undefined while somebody may be replacing it, and it is gone for a moment. */
+  /** The same for judging a message: also undefined when the file has just vanished, as it may be being replaced. */
   readToJudge(): Promise<AccessState | undefined>;
   /**
-   * Changes it, one change after another; written only when `edit` changed something.
-   * @throws {GatewayError} `CONFLICT` while it is broken; it stays as it is then.
+   * Changes it, one change after another; written only if `edit` changed something.
+   * @throws {GatewayError} `CONFLICT` while it is broken; the file is then left as it is.
    */
   change<T>(edit: (raw: Raw, state: AccessState) => T | Promise<T>): Promise<T>;
 }
 
-/** A file larger than this was not written by hand, nor by the gateway. */
+/** A larger file was written neither by hand nor by the gateway. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** A file that changed less than this before it was read may change again and look the same. */
 const UNSETTLED_MS = 100;
-/** Editors that move the old file away before they write the new one take no longer. */
+/** Editors that move the old file away before they write the new one take no longer than this. */
 const REPLACED_MS = 2_000;
 const STYLE = '{\n  "style": true\n}\n';
 
@@ -117,11 +117,11 @@ export function createAccessFile(
     },
     change: (edit) =>
       locked(async () => {
-        // A link in the folder's place is told as such, also where nothing would have to be written.
+        // A link in place of the folder is reported as such, even if nothing would have to be written.
         await inState(dirname(path), async () => {});
         const { state, text } = await look();
         if (!state) {
-          throw new GatewayError("CONFLICT", "The channel's access file is broken; fix it by hand first.");
+          throw new GatewayError("CONFLICT", "The channel's access file is damaged; fix it by hand first.");
         }
         const raw = (text !== undefined && parse(text)) || freshRaw(channel, first());
         const before = stringifyLike(raw, text ?? STYLE);

@@ -3,7 +3,7 @@ import { canonicalSet } from "./ids.ts";
 import type { Knock } from "./knocks.ts";
 import type { FileChannel, Policy, Restriction } from "./policy.ts";
 
-/** The file's JSON, whole numbers beyond JavaScript's precision as raw text. */
+/** The file's JSON, with integers beyond JavaScript's precision as raw text. */
 export type Raw = Record<string, unknown>;
 
 export interface AccessState {
@@ -15,7 +15,7 @@ export interface AccessState {
 export const groupsKey = (channel: FileChannel) =>
   channel === "botchat" ? ("groupAllowlist" as const) : ("guildAllowlist" as const);
 
-/** An id as text: ids are often written by hand as numbers, and those of guilds are too large for one. */
+/** An id as text: people often write ids as numbers, and those of guilds are too large for a JavaScript number. */
 function idText(value: unknown): unknown {
   if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
   const raw =
@@ -55,7 +55,7 @@ const entry = z.object({
   replies: z.number().default(0),
 });
 
-/** A waiting knock; null for what is none, which nobody can approve then. */
+/** A pending knock; null for anything else, which no one can approve. */
 function readKnock(code: string, value: unknown): Knock | null {
   const parsed = entry.safeParse(value);
   if (!CODE.test(code) || !parsed.success) return null;
@@ -79,7 +79,7 @@ function readKnock(code: string, value: unknown): Knock | null {
   };
 }
 
-/** A waiting knock as the file has it. */
+/** A pending knock as stored in the file. */
 function writeKnock(channel: FileChannel, knock: Knock): Raw {
   const { kind, id: asked, senderId, chatId, name, firstSeen, expiresAt, replies } = knock;
   const direct = kind === "dm";
@@ -95,7 +95,7 @@ function writeKnock(channel: FileChannel, knock: Knock): Raw {
   };
 }
 
-/** Puts the waiting knocks into the file's JSON; what else their entries hold stays. */
+/** Writes the pending knocks into the file's JSON; other fields of their entries stay. */
 export function writeKnocks(raw: Raw, channel: FileChannel, knocks: readonly Knock[]): void {
   const before = (raw.pending ?? {}) as Raw;
   raw.pending = Object.fromEntries(
@@ -103,7 +103,7 @@ export function writeKnocks(raw: Raw, channel: FileChannel, knocks: readonly Kno
   );
 }
 
-/** Adds an id to a list of the file's JSON, if it is not there. */
+/** Adds an id to a list in the file's JSON, if it is not there yet. */
 export function addId(raw: Raw, key: string, added: string): void {
   const list = (raw[key] ?? []) as unknown[];
   if (!list.some((value) => idText(value) === added)) raw[key] = [...list, added];
@@ -116,7 +116,7 @@ export function removeId(raw: Raw, key: string, removed: string): void {
   }
 }
 
-/** What the agent's entry may say of a channel before there is an access file. */
+/** The agent entry's settings for a channel, before there is an access file. */
 export interface FirstPolicy {
   dmPolicy?: string | undefined;
   dmAllowlist?: readonly string[];
@@ -126,7 +126,7 @@ export interface FirstPolicy {
   requireMention?: boolean | undefined;
 }
 
-/** What a new file says. */
+/** Contents of a new file. */
 export function freshRaw(channel: FileChannel, first: FirstPolicy = {}): Raw {
   const raw: Raw = {
     dmPolicy: first.dmPolicy ?? "allowlist",
@@ -147,7 +147,7 @@ export function migrateRaw(raw: Raw): void {
   if (raw.groupPolicy === "pairing") raw.groupPolicy = "allowlist";
 }
 
-/** What the file's JSON means; undefined when it is not what such a file holds. */
+/** Interprets the file's JSON; undefined when it is not a valid access file. */
 export function readState(raw: Raw, channel: FileChannel): AccessState | undefined {
   const parsed = file.safeParse(raw);
   if (!parsed.success) return undefined;

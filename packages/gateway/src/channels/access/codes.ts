@@ -1,12 +1,12 @@
 import { randomInt } from "node:crypto";
 
-/** Capital letters and digits that are not mistaken for each other (contract section 10). */
+/** Capital letters and digits that are hard to confuse (contract section 10). */
 const ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_CHARS = 6;
-/** How long a code can be approved. */
+/** How long a code is valid. */
 export const CODE_TTL_MS = 3_600_000;
 
-/** A new code; `taken` are those that wait already. */
+/** A new code; `taken` are those already pending. */
 export function mintCode(taken: ReadonlySet<string>): string {
   for (;;) {
     // `randomInt` draws again instead of taking a remainder, so that every character is equally likely.
@@ -15,5 +15,5 @@ export function mintCode(taken: ReadonlySet<string>): string {
   }
 }
 
-/** What a person typed, as codes are compared. */
+/** Normalizes a typed code for comparison. */
 export const sameCode = (a: string, b: string): boolean => a.trim().toUpperCase() === b.trim().toUpperCase();

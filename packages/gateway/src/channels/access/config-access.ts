@@ -8,7 +8,7 @@ import type { Policy, SenderChannel } from "./policy.ts";
 
 type Raw = Record<string, unknown>;
 
-/** The account that is there while none is configured. */
+/** The implicit account while none is configured. */
 export const DEFAULT_ACCOUNT = "default";
 
 interface Settings {
@@ -24,14 +24,14 @@ function settingsOf(agent: AgentConfig, channel: SenderChannel, account: string)
   if (channel !== "devicechat") return agent[channel] ?? {};
   const known = agent.devicechat?.accounts.find(({ id }) => id === account);
   if (known) return known;
-  // An account that is gone lets nobody in; `default` is there while none is configured.
+  // A removed account admits no one; `default` exists while none is configured.
   return account === DEFAULT_ACCOUNT ? {} : { dmPolicy: "disabled", groupPolicy: "disabled" };
 }
 
 const ruleOf = (policy: Settings["dmPolicy"]) =>
   policy === undefined || policy === "pairing" ? "allowlist" : policy;
 
-/** The policy that the agent's entry says. */
+/** The policy in the agent's entry. */
 export function configPolicy(agent: AgentConfig, channel: SenderChannel, account: string): Policy {
   const settings = settingsOf(agent, channel, account);
   return {
@@ -45,11 +45,11 @@ export function configPolicy(agent: AgentConfig, channel: SenderChannel, account
   };
 }
 
-/** The object in the file's JSON that holds the lists; made when there is none. */
+/** The object in the file's JSON that holds the lists; created if missing. */
 function blockOf(entry: Raw, { channel, account }: ChannelPlace): Raw {
   entry[channel] ??= {};
   const block = entry[channel];
-  if (!isRecord(block)) throw new GatewayError("CONFLICT", "The channel's settings cannot be changed here.");
+  if (!isRecord(block)) throw new GatewayError("CONFLICT", "This channel's settings cannot be changed here.");
   if (channel !== "devicechat") return block;
   if (!Array.isArray(block.accounts)) block.accounts = [];
   const accounts = block.accounts as unknown[];
@@ -62,7 +62,7 @@ function blockOf(entry: Raw, { channel, account }: ChannelPlace): Raw {
   return made;
 }
 
-/** Puts an id on the list in `config.json`, where it counts at once. What is there stays, references included. */
+/** Adds an id to the list in `config.json`, effective at once. Existing entries stay, references included. */
 export async function allowInConfig(
   config: ConfigStore,
   place: ChannelPlace,
@@ -70,7 +70,7 @@ export async function allowInConfig(
   id: string,
 ): Promise<void> {
   const { agentId, channel } = place;
-  if (hasVariable(id)) throw new GatewayError("CONFLICT", "This id cannot be put on a list.");
+  if (hasVariable(id)) throw new GatewayError("CONFLICT", "This id cannot be added to a list.");
   await config.update((raw) => {
     const entries = Array.isArray(raw.agents) ? (raw.agents as unknown[]) : [];
     const entry = entries.find((one) => isRecord(one) && one.id === agentId);

@@ -18,7 +18,7 @@ import { idsOf } from "./ids.ts";
 import { type Knock, recordKnock, waitingAt, withCode } from "./knocks.ts";
 import { type FileChannel, judge, type Policy, type Rule } from "./policy.ts";
 
-/** What a policy change may name. */
+/** The fields that a policy change may set. */
 export interface PolicyPatch {
   dmPolicy?: Rule | undefined;
   pairing?: boolean | undefined;
@@ -26,19 +26,19 @@ export interface PolicyPatch {
   requireMention?: boolean | undefined;
 }
 
-/** A sender who was approved and has not been told yet. */
+/** A sender who was approved and has not been notified yet. */
 export interface Handshake {
   senderId: string;
-  /** Chat to tell it in. */
+  /** Chat for the notification. */
   chatId: string;
-  /** Absolute; to be removed once the sender was told. */
+  /** Absolute; to be removed once the sender has been notified. */
   file: string;
 }
 
 const listKey = (channel: FileChannel, which: "dm" | "group") =>
   which === "dm" ? "allowFrom" : groupsKey(channel);
 
-/** More senders than this are not approved between two looks. */
+/** Limit on approvals between two checks. */
 const MAX_HANDSHAKES = 10_000;
 const MAX_CHAT_ID_BYTES = 1024;
 
@@ -46,7 +46,7 @@ const MAX_CHAT_ID_BYTES = 1024;
 export function createFileBook(deps: { clock: Clock; log: Logger }) {
   const { clock } = deps;
   const files = new Map<string, AccessFile>();
-  /** The entries that the files' agents were last seen with. */
+  /** The agent entries with which the files were last seen. */
   const agents = new Map<string, AgentConfig>();
   const folderOf = (agent: AgentConfig, channel: FileChannel) => join(agent.workspace, `.${channel}-state`);
   const handshakesOf = (agent: AgentConfig, channel: FileChannel) =>
@@ -63,7 +63,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
     return made;
   }
 
-  /** Takes out what a code or a dismissal names, and what is over. */
+  /** Takes out the knocks that a code or a dismissal names, and expired ones. */
   function drop(raw: Raw, state: AccessState, channel: FileChannel, gone: (knock: Knock) => boolean): void {
     const left = waitingAt(state.knocks, clock.now()).filter((knock) => !gone(knock));
     if (left.length !== Object.keys((raw.pending ?? {}) as Raw).length) writeKnocks(raw, channel, left);
@@ -103,7 +103,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
       });
     },
 
-    /** Puts the sender or the group on its list while the policy is `open`. */
+    /** Adds the sender or the group to its list while the policy is `open`. */
     async capture(agent: AgentConfig, channel: FileChannel, message: InboundMessage): Promise<void> {
       const direct = message.kind === "dm";
       const [id] = idsOf(channel, message);
@@ -118,7 +118,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
       });
     },
 
-    /** What waits; what is over is taken out of the file. */
+    /** Pending knocks; expired ones are removed from the file. */
     async waiting(agent: AgentConfig, channel: FileChannel): Promise<Knock[]> {
       const state = await read(agent, channel);
       if (!state) return [];
@@ -129,7 +129,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
       return waiting;
     },
 
-    /** Lets in what waits under the code; null when nothing does. */
+    /** Approves the knock with this code; null if there is none. */
     approve: (agent: AgentConfig, channel: FileChannel, code: string) =>
       fileOf(agent, channel).change(async (raw, state) => {
         const knock = withCode(waitingAt(state.knocks, clock.now()), code);
@@ -140,7 +140,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
           return { account: "", knock };
         }
         addId(raw, listKey(channel, "dm"), knock.senderId);
-        // Before the list is written: approving again after a crash in between does the same once more.
+        // Written before the list: if a crash comes in between, approving again simply does the same once more.
         await writeState(join(handshakesOf(agent, channel), knock.senderId), knock.chatId);
         return { account: "", knock };
       }),
@@ -179,7 +179,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
       if (which === "dm" && SENDER_ID.test(id)) await removeState(join(handshakesOf(agent, channel), id));
     },
 
-    /** Approved senders who are to be told, also after a restart. */
+    /** Approved senders who still have to be notified, also after a restart. */
     async handshakes(agent: AgentConfig, channel: FileChannel): Promise<Handshake[]> {
       const folder = handshakesOf(agent, channel);
       const names = await inState(folder, async (open) => {

@@ -12,8 +12,8 @@ function canonicalJid(id: string): string {
 }
 
 /**
- * The form in which ids of a channel are compared and kept. Everywhere but for WhatsApp that is the id itself: there a
- * number may be written with or without `+`, and linked devices add a suffix to the user's JID.
+ * The form in which a channel's ids are compared and kept. That is the id itself, except for WhatsApp: a number may be
+ * written with or without `+`, and linked devices add a suffix to the user's JID.
  */
 export function canonicalId(channel: ChannelName, id: string): string {
   if (channel === "devicechat") return canonicalJid(id);
@@ -23,7 +23,7 @@ export function canonicalId(channel: ChannelName, id: string): string {
 export const canonicalSet = (channel: ChannelName, ids: Iterable<string>): ReadonlySet<string> =>
   new Set(Array.from(ids, (id) => canonicalId(channel, id)));
 
-/** Ids by which the sender of a direct message, or else the group, may be on a list; the first is its own. */
+/** Ids under which the sender of a direct message, or else the group, may be on a list; the first is its own. */
 export function idsOf(channel: ChannelName, message: InboundMessage): string[] {
   const { kind, groupId, senderId, senderAliases = [] } = message;
   const ids = kind === "dm" ? [senderId, ...senderAliases] : groupId === undefined ? [] : [groupId];

@@ -22,7 +22,7 @@ export interface AccessDeps {
   log: Logger;
 }
 
-/** A policy as it is shown; holds no secret. */
+/** A policy for display; contains no secret. */
 export interface PolicyView {
   dmPolicy: Rule;
   dmAllowlist: string[];
@@ -32,17 +32,17 @@ export interface PolicyView {
   requireMention?: boolean;
 }
 
-/** Told of each approval: where, and who was let in. */
+/** Called for each approval: where, and who was admitted. */
 export type ApprovalListener = (place: ChannelPlace, knock: Knock) => void;
 
 /** Who may write to which agent, and who has asked to. */
 export type Access = ReturnType<typeof createAccess>;
 
 const isSenderPlace = (place: ChannelPlace): place is SenderPlace => !isFileChannel(place.channel);
-const unknownCode = () => new GatewayError("NOT_FOUND", "Nothing waits under this code, or it has expired.");
+const unknownCode = () => new GatewayError("NOT_FOUND", "This code is unknown or has expired.");
 
 const UNREADABLE = "The access file cannot be read.";
-/** Nobody gets in: what counts while an access file is broken. */
+/** Admits no one: applies while an access file is broken. */
 const CLOSED: Policy = {
   dmPolicy: "disabled",
   dmAllowlist: new Set(),
@@ -54,15 +54,15 @@ const CLOSED: Policy = {
 };
 
 /**
- * The access rules of all channels. Every call takes the agent's entry of the moment, so a change of policy counts
- * from the next message on; the channel need not be enabled.
+ * The access rules of all channels. Every call takes the agent's current entry, so a policy change applies from the
+ * next message on; the channel need not be enabled.
  */
 export function createAccess({ config, clock, log }: AccessDeps) {
   const files = createFileBook({ clock, log });
   const senders = createSenderBook({ config, clock, log });
   const listeners = new Set<ApprovalListener>();
 
-  /** The entry of now, should the caller's be older. */
+  /** The current entry, in case the caller's is older. */
   const fresh = (agent: AgentConfig) => config.current.agents.find(({ id }) => id === agent.id) ?? agent;
 
   async function policy(place: ChannelPlace, given: AgentConfig): Promise<Policy> {
@@ -71,7 +71,7 @@ export function createAccess({ config, clock, log }: AccessDeps) {
     return (await files.policy(agent, place.channel as FileChannel)) ?? CLOSED;
   }
 
-  /** What goes wrong here must not cost the message that it belongs to. */
+  /** A failure here must not cost the message that it belongs to. */
   async function attempt<T>(place: ChannelPlace, what: string, task: () => Promise<T>) {
     try {
       return await task();
@@ -86,12 +86,12 @@ export function createAccess({ config, clock, log }: AccessDeps) {
       try {
         listener(place, knock);
       } catch (error) {
-        log.error({ err: error, ...place }, "an approval could not be passed on");
+        log.error({ err: error, ...place }, "could not announce an approval");
       }
     }
   };
 
-  /** The rules that a message is judged by; undefined while they cannot be read. */
+  /** The rules for judging a message; undefined while they cannot be read. */
   const policyToJudge = async (place: ChannelPlace, agent: AgentConfig): Promise<Policy | undefined> =>
     isSenderPlace(place)
       ? policy(place, agent)
@@ -107,7 +107,7 @@ export function createAccess({ config, clock, log }: AccessDeps) {
 
     async knock(place, agent, message) {
       if (!(await port.readable(place, agent))) throw new GatewayError("CONFLICT", UNREADABLE);
-      const told = await attempt(place, "a denied sender could not be recorded", async () => {
+      const told = await attempt(place, "could not record a denied sender", async () => {
         const knock = await (isSenderPlace(place)
           ? senders.knock(place, fresh(agent), message)
           : files.knock(fresh(agent), place.channel as FileChannel, message));
@@ -120,7 +120,7 @@ export function createAccess({ config, clock, log }: AccessDeps) {
 
     async admit({ agentId, channel, account }, agent, message: InboundMessage) {
       if (!isFileChannel(channel)) return;
-      await attempt({ agentId, channel, account }, "an allowed sender could not be put on the list", () =>
+      await attempt({ agentId, channel, account }, "could not add an allowed sender to the list", () =>
         files.capture(fresh(agent), channel, message),
       );
     },
@@ -144,7 +144,7 @@ export function createAccess({ config, clock, log }: AccessDeps) {
       };
     },
 
-    /** Whether the policy lets the chat of a JID write, and so be written to (`devicechat`). */
+    /** Whether the policy allows messages from, and so to, the chat of a JID (`devicechat`). */
     async allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[] = []) {
       const { dmPolicy, dmAllowlist, groupPolicy, groupAllowlist } = await policy(place, agent);
       const group = jid.endsWith("@g.us");
@@ -165,14 +165,14 @@ export function createAccess({ config, clock, log }: AccessDeps) {
       );
     },
 
-    /** What waits for approval. */
+    /** Pending approvals. */
     pending: (place: ChannelPlace, agent: AgentConfig): Promise<Knock[]> =>
       isSenderPlace(place)
         ? senders.waiting(place, agent)
         : files.waiting(agent, place.channel as FileChannel),
 
     /**
-     * Lets in what waits under the code; `account` narrows the search (`devicechat`).
+     * Approves the sender or group with this code; `account` narrows the search (`devicechat`).
      * @throws {GatewayError} `NOT_FOUND`, `CONFLICT` while the file that would change is broken.
      */
     async approve(agent: AgentConfig, channel: ChannelName, code: string, account?: string): Promise<Knock> {
@@ -184,7 +184,7 @@ export function createAccess({ config, clock, log }: AccessDeps) {
       return found.knock;
     },
 
-    /** Forgets what waits under the code. @throws {GatewayError} `NOT_FOUND`, `CONFLICT` */
+    /** Dismisses the knock with this code. @throws {GatewayError} `NOT_FOUND`, `CONFLICT` */
     async deny(agent: AgentConfig, channel: ChannelName, code: string, account?: string): Promise<Knock> {
       const knock = isFileChannel(channel)
         ? await files.deny(agent, channel, code)
@@ -193,26 +193,26 @@ export function createAccess({ config, clock, log }: AccessDeps) {
       return knock;
     },
 
-    /** Forgets the knock of a sender or group; it may come again. */
+    /** Dismisses the knock of a sender or group, who may knock again. */
     async dismiss(place: ChannelPlace, agent: AgentConfig, id: string): Promise<void> {
       if (isSenderPlace(place)) await senders.dismiss(place, agent, canonicalId(place.channel, id));
       else await files.dismiss(agent, place.channel as FileChannel, id);
     },
 
-    /** Forgets all knocks of an account that is removed. */
+    /** Deletes all knocks of an account that is removed. */
     async forget(place: ChannelPlace, agent: AgentConfig): Promise<void> {
       if (isSenderPlace(place)) await senders.dismiss(place, agent);
     },
 
     /**
-     * Puts an id on a list without a knock. The account of `devicechat` is its first one when it is empty.
-     * @throws {GatewayError} `INVALID_REQUEST` for an id or account that cannot be, `CONFLICT` for a broken file.
+     * Adds an id to a list without a knock. An empty account means the first one of `devicechat`.
+     * @throws {GatewayError} `INVALID_REQUEST` for an impossible id or account, `CONFLICT` for a broken file.
      */
     async allow(place: ChannelPlace, agent: AgentConfig, kind: "user" | "group", id: string): Promise<void> {
       const { channel } = place;
       const form = CHANNEL_IDS[channel][kind];
       if (!form?.pattern.test(id)) {
-        const message = form?.error ?? "has no groups: only users write to it";
+        const message = form?.error ?? "has no groups, only users";
         throw new GatewayError("INVALID_REQUEST", undefined, {
           details: [{ path: form ? "id" : "channel", message }],
         });
@@ -235,21 +235,21 @@ export function createAccess({ config, clock, log }: AccessDeps) {
 
     setPolicy: (agent: AgentConfig, channel: FileChannel, patch: PolicyPatch) =>
       files.setPolicy(agent, channel, patch),
-    /** Takes a sender or a group off its list. */
+    /** Removes a sender or a group from its list. */
     revoke: (agent: AgentConfig, channel: FileChannel, which: "dm" | "group", id: string) =>
       files.remove(agent, channel, which, id),
 
-    /** Approved senders who have not been told yet. */
+    /** Approved senders who have not been notified yet. */
     handshakes: async ({ channel }: ChannelPlace, agent: AgentConfig): Promise<Handshake[]> =>
       isFileChannel(channel) ? files.handshakes(agent, channel) : [],
 
-    /** Called after each approval; returns the unsubscriber. */
+    /** Called after each approval; returns the unsubscribe function. */
     onApproved(listener: ApprovalListener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
 
-    /** Resolves when nothing is left to be written. */
+    /** Resolves when all writes are done. */
     close: () => senders.close(),
   };
 }

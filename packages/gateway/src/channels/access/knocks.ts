@@ -2,7 +2,7 @@ import type { ChannelName, InboundMessage } from "../types.ts";
 import { CODE_TTL_MS, mintCode, sameCode } from "./codes.ts";
 import { idsOf } from "./ids.ts";
 
-/** A denied sender or group that waits for the owner. */
+/** A denied sender or group that waits for the owner's approval. */
 export interface Knock {
   kind: InboundMessage["kind"];
   /** What would be allowed: the sender of a direct message, else the group. */
@@ -15,20 +15,20 @@ export interface Knock {
   lastSeen: number;
   /** Messages that were denied. */
   count: number;
-  /** Present where pairing is on. */
+  /** Present if pairing is on. */
   code?: string | undefined;
-  /** When the code ends, and the knock with it, Unix ms. */
+  /** When the code, and with it the knock, expires, Unix ms. */
   expiresAt?: number | undefined;
-  /** Times that the code was told. */
+  /** How often the code was sent. */
   replies: number;
 }
 
-/** Most knocks that wait, per kind (`sigchat`: in all). */
+/** Limit on pending knocks, per kind (`sigchat`: in total). */
 const MAX_WAITING = 5;
-/** Most times that one code is told. */
+/** How often one code is sent at most. */
 const MAX_REPLIES = 2;
 
-/** Those whose time is not over. */
+/** Those that have not expired. */
 export const waitingAt = (knocks: readonly Knock[], now: number): Knock[] =>
   knocks.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
 
@@ -39,13 +39,13 @@ export interface Recorded {
   knocks: Knock[];
   /** The sender's own, also in `knocks`. */
   knock: Knock;
-  /** True when the code is to be told. */
+  /** True when the code is to be sent. */
   tell: boolean;
   /** False when nothing but `count`, `lastSeen` and the name changed. */
   important: boolean;
 }
 
-/** Adds a denied message to what waits; pure but for the code. `taken` are codes that must not be given again. */
+/** Adds a denied message to the pending knocks; pure except for the code. `taken` are codes that must not be reused. */
 export function recordKnock(
   channel: ChannelName,
   before: readonly Knock[],
@@ -59,7 +59,7 @@ export function recordKnock(
   const knock: Knock = known
     ? { ...known, lastSeen: now, count: known.count + 1 }
     : { kind, id: ids[0]!, senderId, chatId, firstSeen: now, lastSeen: now, count: 1, replies: 0 };
-  // A group's name is not in the message; that of whoever wrote last helps to know it.
+  // A message does not contain the group's name; the name of the latest sender helps to recognize it.
   if (senderName !== undefined) knock.name = senderName;
   if (pairing && knock.code === undefined) {
     Object.assign(knock, { code: mintCode(taken), expiresAt: now + CODE_TTL_MS });
@@ -77,7 +77,7 @@ export function recordKnock(
   };
 }
 
-/** Takes out the oldest until one more of this kind fits. */
+/** Removes the oldest until one more of this kind fits. */
 function makeRoom(channel: ChannelName, knocks: readonly Knock[], kind: Knock["kind"]): Knock[] {
   const rivals = knocks
     .filter((knock) => channel === "sigchat" || knock.kind === kind)

@@ -3,28 +3,28 @@ import { canonicalId, idsOf } from "./ids.ts";
 
 export type Rule = "open" | "allowlist" | "disabled";
 
-/** Who may write. Lists hold canonical ids; an empty one means nobody. */
+/** Who may write. Lists hold canonical ids; an empty list admits no one. */
 export interface Policy {
   dmPolicy: Rule;
   dmAllowlist: ReadonlySet<string>;
   groupPolicy: Rule;
   groupAllowlist: ReadonlySet<string>;
-  /** Groups: only what mentions the bot. */
+  /** In groups, only messages that mention the bot. */
   requireMention: boolean;
   /** Unknown senders get a code. */
   pairing: boolean;
-  /** Older settings of single groups, by group id. */
+  /** Older settings for individual groups, by group id. */
   restrictions: ReadonlyMap<string, Restriction>;
 }
 
-/** What narrows one group further. */
+/** Further restrictions for one group. */
 export interface Restriction {
   /** Only these senders. */
   allowFrom: ReadonlySet<string> | undefined;
   requireMention: boolean | undefined;
 }
 
-/** Channels whose access is kept in the workspace, with codes as keys. */
+/** Channels that keep their access lists in the workspace, with codes as keys. */
 export const FILE_CHANNELS = ["botchat", "guildchat"] as const;
 export type FileChannel = (typeof FILE_CHANNELS)[number];
 export type SenderChannel = Exclude<ChannelName, FileChannel>;
@@ -32,7 +32,7 @@ export type SenderChannel = Exclude<ChannelName, FileChannel>;
 export const isFileChannel = (channel: ChannelName): channel is FileChannel =>
   (FILE_CHANNELS as readonly ChannelName[]).includes(channel);
 
-/** Says what becomes of a message; pure. */
+/** Decides what happens to a message; pure. */
 export function judge(channel: ChannelName, policy: Policy, message: InboundMessage): Decision {
   const direct = message.kind === "dm";
   const ids = idsOf(channel, message);

@@ -1,7 +1,7 @@
 import type { ChannelName } from "../types.ts";
 import type { Knock } from "./knocks.ts";
 
-/** What a denied sender is told, in Markdown. */
+/** The Markdown reply to a denied sender. */
 export function pairingReply(
   agentId: string,
   channel: ChannelName,

@@ -52,11 +52,11 @@ export function createSenderBook(deps: { config: ConfigStore; clock: Clock; log:
     );
   };
 
-  /** For what may be lost at worst. */
+  /** For changes that may be lost in the worst case. */
   const saveQuietly = (store: SenderStore) =>
     store
       .save()
-      .catch((error: unknown) => log.warn({ err: error }, "the list of denied senders could not be saved"));
+      .catch((error: unknown) => log.warn({ err: error }, "could not save the list of denied senders"));
 
   return {
     async knock(place: SenderPlace, agent: AgentConfig, message: InboundMessage): Promise<Knock | undefined> {
@@ -85,7 +85,7 @@ export function createSenderBook(deps: { config: ConfigStore; clock: Clock; log:
     waiting: ({ channel, account }: SenderPlace, agent: AgentConfig): Promise<Knock[]> =>
       storeOf(agent, channel).use((accounts) => waiting(accounts, account)),
 
-    /** Lets in what waits under the code, at one account or any; null when nothing does. */
+    /** Approves the knock with this code, at one account or any; null if there is none. */
     approve(agent: AgentConfig, channel: SenderChannel, code: string, only?: string) {
       const store = storeOf(agent, channel);
       return store.use(async (accounts) => {
@@ -110,7 +110,7 @@ export function createSenderBook(deps: { config: ConfigStore; clock: Clock; log:
       });
     },
 
-    /** Forgets what waits with this id; without one, all of the account. */
+    /** Deletes the knocks of this id or, without one, of the whole account. */
     async dismiss({ channel, account }: SenderPlace, agent: AgentConfig, id?: string): Promise<void> {
       const store = storeOf(agent, channel);
       await store.use(async (accounts) => {

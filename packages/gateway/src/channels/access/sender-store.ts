@@ -7,17 +7,17 @@ import type { Knock } from "./knocks.ts";
 /** Knocks of one agent's channel, by account (the empty string where the channel has none). */
 export type Accounts = Map<string, readonly Knock[]>;
 
-/** Keeps the knocks of one agent's channel, on disk where it has a file. */
+/** Stores the knocks of one agent's channel, on disk if it has a file. */
 export interface SenderStore {
-  /** One task after another; `save` keeps what it changed. */
+  /** One task after another; `save` stores what it changed. */
   use<T>(task: (accounts: Accounts) => Promise<T> | T): Promise<T>;
-  /** Resolves when what is kept now is on disk; several calls share a write. */
+  /** Resolves when the current state is on disk; several calls share a write. */
   save(): Promise<void>;
-  /** Resolves when no write is under way. */
+  /** Resolves when no write is in progress. */
   idle(): Promise<void>;
 }
 
-/** Far more than the knocks that are kept. */
+/** Far more than the stored knocks need. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const stored = z.object({
@@ -50,7 +50,7 @@ export const createMemoryStore = (): SenderStore => {
   return { use: (task) => locked(() => task(accounts)), save: async () => {}, idle: async () => {} };
 };
 
-/** Read when it is first used, and written whole. A file that cannot be read holds nothing: a sender knocks again. */
+/** Read on first use, and always written whole. An unreadable file counts as empty: senders knock again. */
 export function createFileStore(path: string, log: Logger): SenderStore {
   const locked = createMutex();
   const writing = createMutex();
@@ -62,7 +62,7 @@ export function createFileStore(path: string, log: Logger): SenderStore {
       const text = await readStateFile(path, MAX_BYTES);
       return text === undefined ? new Map() : parse(text);
     } catch {
-      log.warn({}, "the list of denied senders could not be read and starts anew");
+      log.warn({}, "could not read the list of denied senders; starting with an empty one");
       return new Map();
     }
   }

@@ -7,7 +7,7 @@ import type { ChannelAdapter, Content, Sendable, SendOutcome } from "../types.ts
 import type { Flight } from "./journal.ts";
 import type { OutboxRow, OutboxStore, StoredTarget } from "./store.ts";
 
-/** An adapter ends an attempt within 60 s; one that does not is given up, and nobody knows what became of it. */
+/** Adapters end an attempt within 60 s; one that does not is given up, and its outcome is unknown. */
 const ATTEMPT_MS = 75_000;
 const NOT_RECORDED = "The gateway could not record that it sends; the disk may be full.";
 const TOO_SLOW = "Preparing the message took too long.";
@@ -35,7 +35,7 @@ export function outgoingOf(store: OutboxStore, row: OutboxRow): Sendable | undef
   };
 }
 
-/** One attempt at a row. Never rejects, and ends. */
+/** One attempt at a row. Never rejects, and always ends. */
 export async function attempt(
   deps: AttemptDeps,
   adapter: ChannelAdapter,
@@ -48,11 +48,11 @@ export async function attempt(
     outgoing = outgoingOf(deps.store, row);
     if (outgoing?.content.kind === "file") there = await exists(outgoing.content.path);
   } catch (error) {
-    deps.log.error({ err: error, row: row.id }, "a message could not be read; trying again");
-    return { status: "retry", reason: "The message could not be read." };
+    deps.log.error({ err: error, row: row.id }, "could not read a message; trying again");
+    return { status: "retry", reason: "The gateway could not read the message." };
   }
   if (!outgoing) return { status: "failed", reason: "There is nothing to send." };
-  if (!there) return { status: "failed", reason: "The file is not there any more." };
+  if (!there) return { status: "failed", reason: "The file no longer exists." };
   const { replaces } = outgoing;
   const send = (what: Sendable) => once(deps, adapter, what, () => flight.begun(row));
   const outcome = await send(outgoing);
@@ -63,7 +63,7 @@ export async function attempt(
   try {
     await deps.db.write(deps.store.loseProgress(row.inbox));
   } catch {
-    return { status: "retry", reason: "The change of the message could not be recorded." };
+    return { status: "retry", reason: "Could not record that the message is sent anew." };
   }
   const { replaces: _, ...own } = outgoing;
   return send(own);

@@ -18,21 +18,21 @@ export interface DeliveryDeps {
   log: Logger;
   /** The adapter of a place while it is enabled. */
   adapter(place: ChannelPlace): ChannelAdapter | undefined;
-  /** Told what became of each attempt. */
+  /** Called with the outcome of each attempt. */
   onOutcome(place: ChannelPlace, outcome: SendOutcome): void;
   step(label: ChannelStep): void;
   journal: Journal;
 }
 
-/** Also for a provider that asks for no pause at all. */
+/** Applies even if the provider asks for no pause at all. */
 const RETRY_LEAST_MS = 250;
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** What could not be sent in this time is of no use any more. */
+/** A message that could not be sent in this time is no longer useful. */
 const EXPIRES_MS = 24 * 3_600_000;
 const STORE_RETRY_MS = 1_000;
 const CLOSE_GRACE_MS = 2_000;
-/** Attempts of unknown outcome at one row, a quarter of a minute's worth: then the chat goes on without it. */
+/** Attempts of unknown outcome at one row, about 15 s in all; after that the chat continues without it. */
 const MOST_UNKNOWN = 5;
 const NEVER_SENT = "The gateway ended before this was sent.";
 const NOT_REPEATED = "It may have arrived before, so it is not sent again.";
@@ -48,25 +48,25 @@ const final = (outcome: SendOutcome): SendOutcome =>
 interface Lane {
   place: ChannelPlace;
   chatId: string;
-  /** Wakes the lane from the pause before the next attempt. */
+  /** Ends the pause before the next attempt. */
   wake: AbortController;
-  /** The newest text of the progress message of a turn, not shown yet. */
+  /** The newest text of a turn's progress message, not shown yet. */
   edit: { inbox: number; text: string } | undefined;
-  /** Attempts at the row in front that came to nothing and left it to us when to make the next one. */
+  /** Failed attempts at the first row after which the gateway chose the time of the next one. */
   failures: number;
-  /** Attempts at the row in front whose outcome is unknown. */
+  /** Attempts at the first row whose outcome is unknown. */
   unknown: number;
 }
 
-/** Where a row was sent from; nothing of it for what is sent at once. */
+/** The row behind an attempt; absent for messages that are sent directly. */
 interface Front {
   lane?: Lane | undefined;
   adapter?: ChannelAdapter | undefined;
 }
 
 /**
- * Sends what lies in the outbox: per chat in order. A row whose outcome is uncertain is sent again only where its
- * provider makes sure that it arrives once.
+ * Sends the messages in the outbox, per chat in order. A row whose outcome is uncertain is sent again only if its
+ * provider guarantees that it arrives once.
  */
 export function createDelivery(deps: DeliveryDeps) {
   const { db, clock, log, step, journal } = deps;
@@ -76,27 +76,27 @@ export function createDelivery(deps: DeliveryDeps) {
   const stopped = new AbortController();
   const laneKey = (place: ChannelPlace, chatId: string) => `${placeKey(place)}/${chatId}`;
 
-  /** Writes until it is written: the provider has answered, and forgetting what it said would send twice. */
+  /** Retries the write until it succeeds: losing the provider's answer would mean sending twice. */
   const record = async (...statements: Statement[]): Promise<void> => {
     for (;;) {
       try {
         await db.write(...statements);
         return;
       } catch (error) {
-        log.error({ err: error }, "what became of a message could not be stored; trying again");
+        log.error({ err: error }, "could not record the delivery outcome; trying again");
         if (stopped.signal.aborted) return;
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
       }
     }
   };
 
-  /** True when a row of which an attempt may have arrived can be sent once more. */
+  /** True when a row that an earlier attempt may have delivered can be sent again. */
   const mayRepeat = (row: OutboxRow, adapter: ChannelAdapter | undefined): boolean => {
     const outgoing = outgoingOf(store, row);
     return outgoing !== undefined && adapter?.repeatable?.(outgoing) === true;
   };
 
-  /** What an outcome means for a row of which an earlier attempt may have arrived. */
+  /** What an outcome means for a row that an earlier attempt may have delivered. */
   const judged = (row: OutboxRow, outcome: SendOutcome, { lane, adapter }: Front): SendOutcome => {
     if (lane) lane.unknown = outcome.status === "unknown" ? lane.unknown + 1 : 0;
     if (outcome.status === "unknown" && lane && lane.unknown < MOST_UNKNOWN && !outcome.final) {
@@ -113,7 +113,7 @@ export function createDelivery(deps: DeliveryDeps) {
     if (lane && outcome.status !== "retry") lane.unknown = 0;
     const uncertainAt = given.status === "unknown" ? (row.uncertain_at ?? row.sending_at) : null;
     const failures = lane?.failures ?? 0;
-    // An attempt whose pause was asked for says nothing on how long the next one should be.
+    // A pause that the provider asked for says nothing about how long the next one should be.
     if (lane)
       lane.failures = outcome.status === "retry" ? failures + Number(outcome.afterMs === undefined) : 0;
     const target = JSON.parse(row.target) as StoredTarget;
@@ -138,7 +138,7 @@ export function createDelivery(deps: DeliveryDeps) {
       }
       case "retry": {
         const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 20));
-        // Spread, so that many chats do not come back in the same moment.
+        // With jitter, so that many chats do not resume at the same moment.
         const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
         const nextAt = now + Math.max(RETRY_LEAST_MS, pause);
         return record(store.again(row.id, nextAt, outcome.reason, { uncertainAt }));
@@ -187,10 +187,10 @@ export function createDelivery(deps: DeliveryDeps) {
         const adapter = deps.adapter(lane.place);
         if (adapter && lane.edit) await showEdit(lane, adapter);
         const row = store.next(lane.place, lane.chatId);
-        // Nothing may come between this look and the lane's end, or a wake-up would be lost.
+        // No await between this check and the end of the lane, or a wake-up would be lost.
         if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) break;
         const now = clock.now();
-        // In a clock that was set back, the row's own times lie ahead and say nothing.
+        // If the clock was set back, the row's own times lie in the future and mean nothing.
         const wait = now < (row.sending_at ?? row.created_at) ? 0 : row.next_at - now;
         if (now >= row.created_at + EXPIRES_MS) {
           const reason = row.reason ?? "The channel was off for a day.";
@@ -203,7 +203,7 @@ export function createDelivery(deps: DeliveryDeps) {
           await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
         } else await sendOne(row, adapter!, lane);
       } catch (error) {
-        log.error({ err: error, chat: lane.chatId }, "a message could not be sent yet");
+        log.error({ err: error, chat: lane.chatId }, "could not send a message yet");
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
       }
     }
@@ -234,10 +234,10 @@ export function createDelivery(deps: DeliveryDeps) {
     /** Statements that put messages into the outbox; {@link wake} the chat when they are on disk. */
     add: (sending: Sending): Statement[] => store.add(sending, clock.now()),
     wake: (place: ChannelPlace, chatId: string) => wake(place, chatId),
-    /** Wakes every chat in which something waits: an adapter came, or the start. */
+    /** Wakes every chat that has something waiting: an adapter became available, or the gateway started. */
     wakeAll,
 
-    /** Sends at once, ahead of what waits, and tells what became of it. It is never tried again. */
+    /** Sends at once, ahead of waiting messages, and reports the outcome. Never retried. */
     async now(sending: Omit<Sending, "contents"> & { content: Content }): Promise<SendOutcome> {
       const adapter = deps.adapter(sending.place);
       if (!adapter) return { status: "failed", reason: "The channel is not connected." };
@@ -260,17 +260,19 @@ export function createDelivery(deps: DeliveryDeps) {
       await db.write(...store.add({ ...sending, contents, purpose: "progress" }, clock.now()));
       wake(sending.place, sending.chatId);
     },
-    /** Changes the text of the progress message of the turn of an inbox row, once it was sent. */
+    /** Changes the text of a turn's progress message, once it has been sent. */
     changeProgress: (place: ChannelPlace, chatId: string, inbox: number, text: string) =>
       wake(place, chatId, { inbox, text }),
     dropProgress: store.dropProgress,
 
     hasHandshake: store.hasHandshake,
 
-    /** A provider that took a message says later that it could not deliver it. */
+    /** A provider that accepted a message reports later that it could not deliver it. */
     receipt(place: ChannelPlace, { messageId, state, reason }: Receipt): Promise<unknown> {
       if (state !== "failed") return Promise.resolve();
-      return db.write(store.bounced(place, messageId, reason ?? "The provider could not deliver it."));
+      return db.write(
+        store.bounced(place, messageId, reason ?? "The provider could not deliver the message."),
+      );
     },
 
     /** After a start: decides what became of what was being sent, as far as that is known. */
@@ -293,7 +295,7 @@ export function createDelivery(deps: DeliveryDeps) {
     abandon: store.abandon,
     /** Messages of a place that wait to be sent, for health. */
     queued: store.queued,
-    /** No new attempts; waits a moment for those under way, which would be uncertain otherwise. */
+    /** Starts no new attempts; waits a moment for those in progress, which would otherwise become uncertain. */
     async close(): Promise<void> {
       stopped.abort();
       await Promise.race([Promise.all(runs), sleep(clock, CLOSE_GRACE_MS)]);

@@ -4,11 +4,11 @@ import type { ChannelPlace, Content, Target } from "../types.ts";
 
 export type OutboxRow = Tables["channel_outbox"];
 
-/** What the row keeps of where it goes. */
+/** Destination as stored in the row. */
 export interface StoredTarget extends Target {
-  /** This text takes the place of the progress message of the same turn, if there is one. */
+  /** True if this text replaces the progress message of the same turn, if any. */
   replaces?: true;
-  /** File of a handshake that is over when this was sent. */
+  /** File of a handshake that is complete when this is sent. */
   handshake?: string;
 }
 
@@ -16,7 +16,7 @@ export interface StoredTarget extends Target {
 export interface Sending {
   place: ChannelPlace;
   chatId: string;
-  /** Row of the message that is answered; null for what answers none. */
+  /** Row of the message that is answered; null if it answers none. */
   inbox: number | null;
   purpose: OutboxRow["purpose"];
   target: StoredTarget;
@@ -38,7 +38,7 @@ export function createOutboxStore(db: Database) {
   return {
     add({ place, chatId, inbox, purpose, target, contents, state, key }: Sending, now: number): Statement[] {
       return contents.map((content, index) => {
-        // Only the first takes the place of another message, and only the last ends a handshake.
+        // Only the first replaces another message, and only the last completes a handshake.
         const { replaces, handshake, ...rest } = target;
         const own = {
           ...rest,
@@ -46,7 +46,7 @@ export function createOutboxStore(db: Database) {
           ...(index === contents.length - 1 && handshake !== undefined && { handshake }),
         };
         return {
-          // The reply may be on its way to the disk while a progress message is put out.
+          // The reply may be on its way to the disk while a progress message is being added.
           sql: `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, purpose, key, target, content,
                   state, attempts, next_at, created_at, sending_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
                 ${purpose === "progress" ? UNANSWERED : ""} RETURNING id`,
@@ -70,7 +70,7 @@ export function createOutboxStore(db: Database) {
         };
       });
     },
-    /** The oldest row of a chat that waits. */
+    /** The oldest waiting row of a chat. */
     next(place: ChannelPlace, chatId: string): OutboxRow | undefined {
       return db.all<OutboxRow>(
         `SELECT * FROM channel_outbox WHERE agent_id = ? AND channel = ? AND account = ? AND chat_id = ?
@@ -81,7 +81,7 @@ export function createOutboxStore(db: Database) {
     byId(id: number): OutboxRow | undefined {
       return db.all<OutboxRow>("SELECT * FROM channel_outbox WHERE id = ?", [id])[0];
     },
-    /** Chats in which something waits. */
+    /** Chats that have something waiting. */
     waiting(): Array<Pick<OutboxRow, "agent_id" | "channel" | "account" | "chat_id">> {
       return db.all(
         `SELECT DISTINCT agent_id, channel, account, chat_id FROM channel_outbox
@@ -108,7 +108,7 @@ export function createOutboxStore(db: Database) {
         params: [now, id],
       };
     },
-    /** Waits for its next attempt; `content` where that differs, `uncertainAt` where the last one may have arrived. */
+    /** Back to waiting for the next attempt; `content` if it changed, `uncertainAt` if the last attempt may have arrived. */
     again(
       id: number,
       nextAt: number,
@@ -128,7 +128,7 @@ export function createOutboxStore(db: Database) {
       { providerId, reason }: { providerId?: string | undefined; reason?: string | undefined },
     ): Statement {
       return {
-        // What may not have arrived is kept, for the owner to see and to send again.
+        // Content that may not have arrived is kept, so that the owner can review it and send it again.
         sql: `UPDATE channel_outbox SET state = ?, settled_at = ?, provider_id = ?, reason = ?,
                 content = CASE ? WHEN 'sent' THEN NULL ELSE content END WHERE id = ?`,
         params: [state, now, providerId ?? null, reason ?? null, state, id],
@@ -141,14 +141,14 @@ export function createOutboxStore(db: Database) {
         inbox,
       ])[0];
     },
-    /** The progress message cannot be changed any more. */
+    /** The progress message can no longer be changed. */
     loseProgress(inbox: number | null): Statement {
       return {
         sql: "UPDATE channel_outbox SET provider_id = NULL WHERE inbox = ? AND purpose = 'progress'",
         params: [inbox],
       };
     },
-    /** A progress message that was not sent yet has nothing to say any more. */
+    /** A progress message that was not sent yet is no longer needed. */
     dropProgress(inbox: number): Statement {
       return {
         sql: "DELETE FROM channel_outbox WHERE inbox = ? AND purpose = 'progress' AND state = 'pending'",
@@ -169,11 +169,11 @@ export function createOutboxStore(db: Database) {
       };
     },
     /**
-     * After a crash nobody knows whether these went out. Their lane decides, which knows what the provider allows; what
-     * was sent for a caller who is gone, or is of no use any more, ends here.
+     * After a crash it is unknown whether these went out. Their lane decides, because it knows what the provider allows;
+     * direct messages, whose caller is gone, and progress messages, which are no longer useful, end here.
      */
     uncertain(now: number): Statement[] {
-      const reason = "The gateway ended while this was being sent.";
+      const reason = "The gateway stopped while this was being sent.";
       return [
         {
           sql: `UPDATE channel_outbox SET state = 'unknown', settled_at = ?, reason = ?
@@ -195,7 +195,7 @@ export function createOutboxStore(db: Database) {
         params: [reason, place.agentId, providerId, place.channel, place.account],
       };
     },
-    /** Gives up what was not sent yet: the messages of an agent, or those made before a time. */
+    /** Gives up messages that were not sent yet: those of an agent, or those created before a time. */
     abandon(which: { agentId: string } | { before: number }, now: number, reason: string): Statement {
       const [condition, value] =
         "agentId" in which ? ["agent_id = ?", which.agentId] : ["created_at < ?", which.before];
@@ -205,7 +205,7 @@ export function createOutboxStore(db: Database) {
         params: [now, reason, value as string | number],
       };
     },
-    /** Forgets what was settled before `before`. */
+    /** Deletes rows that were settled before `before`. */
     forget(before: number): Statement {
       return { sql: "DELETE FROM channel_outbox WHERE settled_at < ?", params: [before] };
     },

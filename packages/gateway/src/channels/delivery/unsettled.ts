@@ -7,10 +7,10 @@ import type { OutboxRow } from "./store.ts";
 
 /** Repeated word for word in a query, this lets SQLite use the small index of rows that may not have arrived. */
 const UNSETTLED = "state IN ('unknown', 'failed')";
-/** What shows progress is of no use once the answer is there. */
+/** Progress messages are of no use once the reply is there. */
 const SHOWN = `${UNSETTLED} AND purpose <> 'progress'`;
 
-/** Replies that may not have arrived: for the owner to see, and to send again. */
+/** Replies that may not have arrived, for the owner to review and send again. */
 export function createUnsettled(deps: {
   db: Database;
   clock: Clock;
@@ -28,7 +28,7 @@ export function createUnsettled(deps: {
       params: [now, now, id],
     },
     {
-      sql: `UPDATE channel_outbox SET content = NULL, reason = ifnull(reason || ' ', '') || 'It was sent again.'
+      sql: `UPDATE channel_outbox SET content = NULL, reason = ifnull(reason || ' ', '') || 'Sent again.'
             WHERE id = ? AND ${SHOWN} AND content IS NOT NULL`,
       params: [id],
     },
@@ -48,7 +48,7 @@ export function createUnsettled(deps: {
       return rows.map(deliveryOf);
     },
 
-    /** Replies of a place whose fate is unknown and that were not sent again. */
+    /** Replies of a place with an unknown outcome that were not sent again. */
     unknown({ agentId, channel, account }: ChannelPlace): number {
       return db.all<{ n: number }>(
         `SELECT count(*) AS n FROM channel_outbox INDEXED BY channel_outbox_unsettled
@@ -59,8 +59,8 @@ export function createUnsettled(deps: {
     },
 
     /**
-     * Puts a reply into the outbox once more, behind what waits in its chat, with the same key: a provider that keeps
-     * keys still takes it once.
+     * Puts a reply into the outbox again, behind the chat's waiting messages, with the same key: a provider that remembers
+     * keys still delivers it only once.
      * @throws {GatewayError} `NOT_FOUND`, `CONFLICT`
      */
     async sendAgain(agentId: string, id: number): Promise<void> {
@@ -78,8 +78,8 @@ export function createUnsettled(deps: {
 
 const refusalOf = ({ state, purpose }: OutboxRow) =>
   (state === "unknown" || state === "failed") && purpose !== "progress"
-    ? "It was sent again already, or its content is no longer kept."
-    : "Only a delivery that failed, or whose outcome is unknown, can be sent again.";
+    ? "It has already been sent again, or its content is no longer stored."
+    : "Only a delivery that failed or has an unknown outcome can be sent again.";
 
 function deliveryOf(row: OutboxRow): Delivery {
   const content = row.content === null ? undefined : (JSON.parse(row.content) as Content);

@@ -61,7 +61,7 @@ export function createDeviceAccounts(config: Pick<ConfigStore, "update">) {
       if (!entry) throw new GatewayError("CONFLICT", "The agent's entry cannot be changed here.");
       entry.devicechat ??= {};
       if (!isRecord(entry.devicechat)) {
-        throw new GatewayError("CONFLICT", "The channel's settings cannot be changed here.");
+        throw new GatewayError("CONFLICT", "This channel's settings cannot be changed here.");
       }
       edit(entry.devicechat);
     });

@@ -52,7 +52,7 @@ export async function openMedia(
   }
   const fresh = await freshUrl(api, ref, signal);
   if (fresh === undefined || fresh === known || !isFileUrl(fresh, apiBaseUrl)) {
-    throw problem ?? noFile("Discord does not have it any more");
+    throw problem ?? noFile("Discord no longer has it");
   }
   return open(fresh);
 }

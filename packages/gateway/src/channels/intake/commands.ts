@@ -12,14 +12,14 @@ export interface CommandText {
   buttons?: readonly Button[];
 }
 
-/** Commands that do not wait for the messages before them. */
+/** Commands that do not wait for earlier messages. */
 const URGENT = /^\/(?:stop|session|restart|model|help|start)(?:\s|$)/i;
 export const isUrgent = (text: string): boolean => URGENT.test(text.trim());
 
-/** What messengers send by themselves when somebody opens a bot, and what people try first. */
+/** What messengers send automatically when somebody opens a bot, and what people try first. */
 export const isHelp = (text: string): boolean => /^\/(?:start|help)(?:\s|$)/i.test(text.trim());
 
-/** Models in a picker; providers take so many buttons at most, and nobody reads more. */
+/** Limit on the models in a picker: providers limit the number of buttons, and no one reads more. */
 const MAX_BUTTONS = 10;
 
 export function helpText(commands: readonly { name: string; description: string }[]): string {
@@ -27,7 +27,7 @@ export function helpText(commands: readonly { name: string; description: string 
   return `Send a message to talk to the agent. Commands:\n\n${lines.join("\n")}`;
 }
 
-/** A command's result in words. */
+/** A command's result as text. */
 export function describeResult(command: string, result: Readonly<Record<string, unknown>>): CommandText {
   switch (command) {
     case "/session":
@@ -68,7 +68,7 @@ function modelText({ model, models }: Readonly<Record<string, unknown>>): Comman
   };
 }
 
-/** The sentence for a command that could not be done; undefined for what is not the user's business. */
+/** The message for a command that failed; undefined if the reason does not concern the user. */
 export function refusalText(error: unknown): string | undefined {
   return error instanceof GatewayError && error.status < 500 ? error.message : undefined;
 }

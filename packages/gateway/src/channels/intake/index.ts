@@ -14,23 +14,23 @@ export type { FetchedMedia, IntakeDeps, SessionsPort } from "./ports.ts";
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 60_000;
-/** Pause after a place was free and somebody else took it. */
+/** Pause when a place became free but somebody else took it. */
 const BUSY_FIRST_MS = 100;
 const BUSY_MAX_MS = 5_000;
-/** A message that fails for a reason of its own is given up after so many tries; a full disk is no such reason. */
+/** A message that fails for its own reasons is given up after this many tries; a full disk does not count. */
 const MAX_TRIES = 8;
-/** How often it is looked whether the rules can be read again, and how long a message waits for that. */
+/** How often to check whether the rules can be read again, and how long a message waits for that. */
 const RULES_MS = 1_000;
 const RULES_DAY_MS = 24 * 3_600_000;
-/** Messages of a place that wait for rules; more are left to the provider. */
+/** Messages of a place that may wait for rules; any more stay with the provider. */
 const MAX_UNJUDGED = 1_000;
-/** Messages that one turn may join. */
+/** Messages that may be joined in one turn. */
 const MAX_JOINED = 50;
 
 const isBusy = (error: unknown) =>
   error instanceof GatewayError && (error.code === "SESSION_BUSY" || error.code === "CAPACITY");
 
-/** Takes messages in: stored first, then one turn after another in each chat, many chats at once. */
+/** Takes in messages: stored first, then one turn after another in each chat, many chats in parallel. */
 export function createIntake(deps: IntakeDeps) {
   const { db, clock, log, access, delivery } = deps;
   const store = createInboxStore(db);
@@ -40,7 +40,7 @@ export function createIntake(deps: IntakeDeps) {
   const workers = new Map<string, Promise<void>>();
   const commandsUnderWay = new Set<number>();
 
-  /** Settles messages without a turn, with an answer of the gateway's own where there is one. */
+  /** Settles messages without a turn, with a reply from the gateway itself if there is one. */
   const finish = (
     rows: readonly InboxRow[],
     message: InboundMessage,
@@ -100,8 +100,8 @@ export function createIntake(deps: IntakeDeps) {
   };
 
   /**
-   * True while a chat can be worked on: its agent is loaded and the channel is on. Where an adapter is to come it is
-   * waited for; one that cannot send for want of a token still takes its messages.
+   * True while a chat can be processed: its agent is loaded and the channel is on. If an adapter is on its way, the chat
+   * waits for it; a channel that cannot send because it has no token still accepts its messages.
    */
   const open = (row: InboxRow): boolean => {
     const agent = deps.agent(row.agent_id);
@@ -111,8 +111,8 @@ export function createIntake(deps: IntakeDeps) {
   };
 
   /**
-   * One message, or several that are joined, to its end. Throws when it cannot be handled now.
-   * @returns `later` while the rules cannot be read, `again` when what held at the beginning does not hold any more
+   * Processes one message, or several that are joined. Throws when that is not possible now.
+   * @returns `later` while the rules cannot be read, `again` when the initial conditions no longer hold
    */
   const handle = async (
     agent: AgentConfig,
@@ -163,7 +163,7 @@ export function createIntake(deps: IntakeDeps) {
   };
 
   const waits = new Map<string, Promise<void>>();
-  /** All messages of a place wait together for its rules. */
+  /** All messages of a place wait for its rules together. */
   const untilReadable = (agent: AgentConfig, place: ChannelPlace): Promise<void> => {
     const key = placeKey(place);
     const look = async () => {
@@ -179,7 +179,7 @@ export function createIntake(deps: IntakeDeps) {
     return wait;
   };
 
-  /** What can be handled now: the oldest message of the chat, with those that the channel joins to it. */
+  /** The next work item: the oldest message of the chat, with those that the channel joins to it. */
   const take = async (agentId: string, channel: string, chatId: string): Promise<Taken[]> => {
     const joinMs = deps.agent(agentId)?.[channel as ChannelPlace["channel"]]?.coalesceMs ?? 0;
     const rows = store.waiting(agentId, channel, chatId, joinMs === 0 ? 1 : MAX_JOINED);
@@ -191,13 +191,13 @@ export function createIntake(deps: IntakeDeps) {
       ({ row, message }) =>
         row.sender_id !== first.row.sender_id ||
         row.account !== first.row.account ||
-        // What a crash put back runs again as the turn that it was, with the message that history has of it.
+        // Messages put back by a crash run again as the same turn, with the user message that history already has.
         row.user_message !== first.row.user_message ||
         isCommand(message.text),
     );
     const own = other === -1 ? taken : taken.slice(0, other);
     const wait = own.at(-1)!.row.received_at + joinMs - clock.now();
-    // A longer wait than all is that of a clock that was set back.
+    // A wait longer than all of them means that the clock was set back.
     if (
       other !== -1 ||
       first.row.user_message !== null ||
@@ -210,12 +210,12 @@ export function createIntake(deps: IntakeDeps) {
     return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
   };
 
-  /** Waits after a failure; true when the message should be given up. */
+  /** Waits after a failure; returns true when the message should be given up. */
   const failed = async (error: unknown, taken: readonly Taken[], tries: number): Promise<boolean> => {
     const { row } = taken.at(-1)!;
     log.error(
       { err: error, agent: row.agent_id, channel: row.channel, row: row.id },
-      "a message could not be handled",
+      "could not process a message",
     );
     const healthy = await db.write(store.touch(row.id)).then(
       () => true,
@@ -235,7 +235,7 @@ export function createIntake(deps: IntakeDeps) {
     sleep(clock, Math.min(BUSY_MAX_MS, BUSY_FIRST_MS * 2 ** Math.min(count, 10)), stopped.signal);
 
   const giveUp = (error: unknown, taken: readonly Taken[]) => {
-    const text = refusalText(error) ?? "Your message could not be handled. Please try again later.";
+    const text = refusalText(error) ?? "Your message could not be processed. Please try again later.";
     return finish(
       taken.map(({ row }) => row),
       taken.at(-1)!.message,
@@ -258,7 +258,7 @@ export function createIntake(deps: IntakeDeps) {
       } catch (error) {
         if (stopped.signal.aborted) return;
         if (isBusy(error)) {
-          // A pause comes first, whatever is told of places: a wait that is over at once must not become a loop.
+          // Always pause first, whatever the places report: a wait that ends at once must not become a busy loop.
           await pause(busy++);
           await turns.room(row);
           continue;
@@ -270,7 +270,7 @@ export function createIntake(deps: IntakeDeps) {
         const refused = error instanceof GatewayError && error.status === 400;
         if (refused || (await failed(error, taken, tries++))) {
           await giveUp(error, taken).catch((cause) =>
-            log.error({ err: cause }, "giving up a message failed"),
+            log.error({ err: cause }, "could not give up a message"),
           );
           return;
         }
@@ -282,17 +282,14 @@ export function createIntake(deps: IntakeDeps) {
     while (!stopped.signal.aborted) {
       try {
         const taken = await take(agentId, channel, chatId);
-        // Synchronous from this look to the worker's end, or a wake-up would be lost.
+        // No await between this check and the end of the worker, or a wake-up would be lost.
         if (taken.length === 0 || !open(taken[0]!.row)) {
           if (store.waiting(agentId, channel, chatId, 1).length === 0 || taken.length > 0) break;
           continue;
         }
         await attemptUntilDone(taken);
       } catch (error) {
-        log.error(
-          { err: error, agent: agentId, channel },
-          "a chat's messages could not be read; trying again",
-        );
+        log.error({ err: error, agent: agentId, channel }, "could not read a chat's messages; trying again");
         await sleep(clock, RETRY_FIRST_MS, stopped.signal);
       }
     }
@@ -321,7 +318,7 @@ export function createIntake(deps: IntakeDeps) {
 
   return {
     /**
-     * Stores messages; resolves when they are on disk. Known ones, and those that the rules drop unseen, are left out.
+     * Stores messages; resolves when they are on disk. Known messages, and those that the rules drop, are left out.
      * @throws {GatewayError} `AGENT_NOT_FOUND`; an `Error` when they could not be stored
      */
     async receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void> {
@@ -335,7 +332,7 @@ export function createIntake(deps: IntakeDeps) {
         if (decision === "later") unjudged++;
       }
       if (unjudged > 0 && store.queued(place) + unjudged > MAX_UNJUDGED) {
-        throw new Error("Too many messages wait for the channel's access file, which cannot be read.");
+        throw new Error("Too many messages are waiting because the channel's access file cannot be read.");
       }
       if (messages.length > 0) deps.onInbound(place);
       if (wanted.length === 0) return;
@@ -355,15 +352,15 @@ export function createIntake(deps: IntakeDeps) {
         else runCommandRow(store.byId(Number(lastInsertRowid))!);
       }
     },
-    /** Takes up everything that waits: at the start, and when a channel came on. */
+    /** Starts on everything that waits: at the start, and when a channel comes online. */
     wakeAll,
     cutOff: turns.cutOff,
-    /** After sessions have closed what a crash cut off. */
+    /** Runs after the sessions room has closed the turns that a crash cut off. */
     recover: () => db.write(store.putBackAll()),
     forget: store.forget,
     abandon: store.abandon,
     queued: store.queued,
-    /** Takes up nothing more; what runs ends with its turn. */
+    /** Starts nothing more; work in progress ends with its turn. */
     stop() {
       stopped.abort();
     },
@@ -377,7 +374,7 @@ export type Intake = ReturnType<typeof createIntake>;
 
 const NAME_MS = 1_500;
 
-/** The message with its sender's name, where the provider has to be asked for it and answers soon. */
+/** The message with its sender's name, asking the provider if necessary. */
 async function withName(
   deps: { adapter: IntakeDeps["adapter"]; clock: Clock },
   place: ChannelPlace,

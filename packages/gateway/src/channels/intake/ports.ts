@@ -7,16 +7,16 @@ import type { ChannelStep } from "../steps.ts";
 import type { AccessPort, ChannelAdapter, ChannelPlace, Content, InboundMessage } from "../types.ts";
 import type { Command } from "./commands.ts";
 
-/** Files of a message, fetched: what the agent is told of them and gets. */
+/** Fetched files of a message, and how they are described to the agent. */
 export interface FetchedMedia {
   meta: Readonly<Record<string, string>>;
-  /** Sentences on what could not be had; empty when all went well. */
+  /** Notes about files that could not be fetched; empty if there are none. */
   text: string;
-  /** Media paths of what agents can read. */
+  /** Media paths of files that agents can read. */
   mediaFiles: readonly string[];
 }
 
-/** How a turn of the core ended, as far as channels care. */
+/** How a turn of the core ended, as far as channels need to know. */
 export interface EndedTurn {
   status: "done" | "interrupted" | "failed" | "timeout";
   text: string;
@@ -31,13 +31,13 @@ export interface TurnEnd {
   produced: boolean;
 }
 
-/** What intake needs of the sessions room. */
+/** What intake needs from the sessions room. */
 export interface SessionsPort {
   find(agentId: string, chatId: string, sessionId: string): { uuid: string } | undefined;
   latest(agentId: string, chatId: string): { uuid: string } | undefined;
   /**
-   * Resolves when a turn of the session (a new one without an id) can begin, to true; to false when that is not so
-   * after `ms` or when `signal` aborts.
+   * Resolves to true when a turn of the session (without an id: of a new one) can begin, or to false after `ms` or when
+   * `signal` aborts.
    */
   vacancy(
     agentId: string,
@@ -84,11 +84,11 @@ export interface IntakeDeps {
     message: InboundMessage,
     signal: AbortSignal,
   ): Promise<FetchedMedia>;
-  /** Parts that the channel's limit allows, in order. */
+  /** Splits a text into parts within the channel's limit, in order. */
   split(channel: ChannelPlace["channel"], markdown: string): string[];
   /** File behind an attachment of a reply. */
   attachment(agentId: string, url: string): Extract<Content, { kind: "file" }>;
-  /** Told when messages came in, when they were stored, and when the rules kept one from the agent. */
+  /** Called when messages arrive, when they are stored, and when the rules keep one from the agent. */
   onInbound(place: ChannelPlace): void;
   onStored(place: ChannelPlace): void;
   onDenied(place: ChannelPlace): void;

@@ -2,14 +2,14 @@ import type { ChannelAdapter, ChannelPlace, Target } from "../types.ts";
 import type { IntakeDeps } from "./ports.ts";
 import type { InboxRow } from "./store.ts";
 
-/** Providers allow about one change a second in a chat; people read slower. */
+/** Providers allow about one change per second in a chat; people read more slowly. */
 const EVERY_MS = 4_000;
-/** Less than the smallest limit of a provider. */
+/** Below the smallest limit of any provider. */
 const MAX_CHARS = 1_500;
 
 /**
- * Shows the progress of one turn: a message sent through the outbox like any other, changed as the text grows; the
- * reply takes its place. The result ends it.
+ * Shows the progress of one turn: a message sent through the outbox like any other and changed as the text grows; the
+ * reply replaces it. The returned function ends it.
  */
 export function showProgress(
   { clock, delivery, log, split }: Pick<IntakeDeps, "clock" | "delivery" | "log" | "split">,
@@ -18,7 +18,7 @@ export function showProgress(
     row: InboxRow;
     target: Target;
     adapter: ChannelAdapter | undefined;
-    /** The turn's age at which it begins; 0 for never. */
+    /** Age of the turn at which progress starts to show; 0 for never. */
     afterMs: number;
   },
   text: () => string,
@@ -37,7 +37,7 @@ export function showProgress(
       else {
         delivery
           .progress({ place, chatId: row.chat_id, inbox: row.id, target }, `${now} …`)
-          .catch((error) => log.warn({ err: error }, "a progress message could not be stored"));
+          .catch((error) => log.warn({ err: error }, "could not store a progress message"));
       }
     }
     cancel = clock.after(Math.min(EVERY_MS, afterMs), show);

@@ -2,8 +2,8 @@ import { escapeText, escapeXml } from "../../lib/xml.ts";
 import type { ChannelPlace, InboundMessage } from "../types.ts";
 
 /**
- * What the agent is told of a message (contract section 10). Every value is escaped, so that no sender can close the
- * element and speak as somebody else.
+ * The message as the agent gets it (contract section 10). Every value is escaped, so that no sender can close the
+ * element and speak for somebody else.
  */
 export function channelPrompt(
   place: ChannelPlace,
@@ -25,7 +25,7 @@ export function channelPrompt(
   const shown = new Map<string, string>();
   for (const [given, value] of attributes) {
     const name = given.replace(/[^A-Za-z0-9_]/g, "_");
-    // An element has each attribute once: what is the gateway's own to say comes first.
+    // An element has each attribute only once; the gateway's own attributes come first and win.
     if (value !== undefined && !shown.has(name)) shown.set(name, escapeXml(oneLine(value)));
   }
   const all = Array.from(shown, ([name, value]) => `${name}="${value}"`);

@@ -3,10 +3,10 @@ import type { IntakeDeps, TurnEnd } from "./ports.ts";
 
 const INTERRUPTED = "(The answer was interrupted.)";
 const TOOK_TOO_LONG = "(The answer took too long and was interrupted.)";
-/** Said after a crash in the middle of an answer, behind what text there was. */
+/** Appended after a crash in the middle of a reply, behind the text so far. */
 export const CUT_OFF = "(The answer was interrupted by a restart.)";
 
-/** Where the answer to a message goes. */
+/** Where the reply to a message goes. */
 export function targetOf(message: InboundMessage, receivedAt: number): Target {
   return {
     chatId: message.chatId,
@@ -35,7 +35,7 @@ export function replyText({ result, reason }: TurnEnd): string {
   }
 }
 
-/** A whole reply as the messages that the provider takes: text first, then images and files. */
+/** Splits a reply into messages that the provider accepts: text first, then images and files. */
 export function replyContents(
   deps: Pick<IntakeDeps, "split" | "attachment">,
   place: { agentId: string; channel: Parameters<IntakeDeps["split"]>[0] },

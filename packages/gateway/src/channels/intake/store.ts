@@ -67,8 +67,8 @@ export function createInboxStore(db: Database) {
       )[0]!.n;
     },
     /**
-     * The messages are with the agent from now on. Goes right behind the user message, which is the newest of all, unless
-     * an earlier run stored it: `again`.
+     * Marks the messages as handed to the agent. Must follow the statement for the user message, which is then the newest,
+     * unless an earlier run stored it: `again`.
      */
     startTurn(
       ids: readonly number[],
@@ -85,7 +85,7 @@ export function createInboxStore(db: Database) {
     hasMessage(id: number): boolean {
       return db.all("SELECT 1 FROM messages WHERE id = ?", [id]).length === 1;
     },
-    /** They wait again, as if their turn had not begun. */
+    /** Puts them back to waiting, as if their turn had not begun. */
     putBack(ids: readonly number[]): Statement {
       return {
         sql: `UPDATE channel_inbox SET state = 'waiting' WHERE state = 'turn' AND id IN (${marks(ids.length)})`,
@@ -104,18 +104,18 @@ export function createInboxStore(db: Database) {
         params: [state, now, note, ...ids],
       };
     },
-    /** Changes nothing, but only where there is room to write. */
+    /** Changes nothing, but succeeds only if there is room to write. */
     touch(id: number): Statement {
       return { sql: "UPDATE channel_inbox SET note = note WHERE id = ?", params: [id] };
     },
-    /** After sessions have closed what a crash cut off, a message that still claims a turn has none. */
+    /** Once the sessions room has closed what a crash cut off, a message that still claims a turn has none. */
     putBackAll(): Statement {
       return {
         sql: `UPDATE channel_inbox SET state = 'waiting' WHERE ${OPEN} AND state = 'turn'`,
         params: [],
       };
     },
-    /** Ends the wait of messages that no turn will answer: those of an agent, or those received before a time. */
+    /** Settles messages that no turn will answer: those of an agent, or those received before a time. */
     abandon(which: { agentId: string } | { before: number }, now: number, note: string): Statement {
       const [condition, value] =
         "agentId" in which ? ["agent_id = ?", which.agentId] : ["received_at < ?", which.before];

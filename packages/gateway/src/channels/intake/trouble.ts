@@ -1,13 +1,13 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** A short trouble passes by itself; of a longer one the chat is told. */
+/** Short problems pass on their own; longer ones are reported to the chat. */
 const TELL_AFTER_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Watches what keeps the model of a running turn from answering.
- * @param trouble one sentence while there is something
- * @param tell called once for a turn, after the trouble has lasted ten seconds
+ * Watches for problems that keep the model of a running turn from answering.
+ * @param trouble one sentence while there is a problem
+ * @param tell called once per turn, when a problem has lasted ten seconds
  */
 export function watchTrouble(
   clock: Clock,
@@ -26,7 +26,7 @@ export function watchTrouble(
     tell(lineOf(cause));
   });
   return {
-    /** What a progress message shows meanwhile; empty where there is nothing to tell. */
+    /** The progress message meanwhile; empty if there is nothing to report. */
     line() {
       const cause = trouble();
       return told && cause !== undefined ? lineOf(cause) : "";

@@ -11,7 +11,7 @@ import { CUT_OFF, replyContents, replyText, targetOf } from "./reply.ts";
 import type { InboxRow, InboxStore } from "./store.ts";
 import { watchTrouble } from "./trouble.ts";
 
-/** A turn is interrupted after this and `gateway.turns.hardCapMs` more, like one that came over HTTP. */
+/** A turn is interrupted after this plus `gateway.turns.hardCapMs`, like one that came over HTTP. */
 const SOFT_MS = 60_000;
 const STORE_RETRY_MS = 1_000;
 
@@ -21,25 +21,25 @@ export interface Taken {
   message: InboundMessage;
 }
 
-/** What is done once for messages, however often their turn is tried. */
+/** What is done only once for messages, however often their turn is tried. */
 export interface Kept {
   /** The last of them, with its sender's name. */
   message?: InboundMessage;
-  /** Their sender has been shown that they were read. */
+  /** Whether their sender has been shown that they were read. */
   read?: true;
   media?: readonly FetchedMedia[];
 }
 
-/** A wait for a place ends after this, and whatever has changed meanwhile is looked at. */
+/** A wait for a place ends after this, to check whether anything has changed meanwhile. */
 const ROOM_MS = 60_000;
 
-/** Runs the turn of one or more messages of a chat, and puts the reply into the outbox with its end. */
+/** Runs the turn of one or more messages of a chat, and puts the reply into the outbox when it ends. */
 export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: AbortSignal) {
   const { db, clock, delivery, log } = deps;
 
   const idsOf = (rows: readonly InboxRow[]) => rows.map(({ id }) => id);
 
-  /** Statements that answer a turn's messages, the last of them `message`, and settle them. */
+  /** Statements that answer a turn's messages, the last of which is `message`, and settle them. */
   const settle = (
     rows: readonly InboxRow[],
     message: InboundMessage,
@@ -62,7 +62,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
   };
 
   const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Statement[] => {
-    // Nothing came from the agent and nobody asked it to stop: the next start runs the turn as if it were new.
+    // The agent sent nothing and no one stopped it: the next start runs the turn as if it were new.
     if (end.reason === "shutdown" && !end.produced) return [store.putBack(idsOf(rows))];
     const contents = replyContents(deps, placeOf(rows.at(-1)!), replyText(end), end.result);
     return settle(rows, message, contents, contents.length === 0 ? "The agent said nothing." : null);
@@ -75,7 +75,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     return { chatId, before, session: before ?? deps.sessions.latest(row.agent_id, chatId) };
   };
 
-  /** Resolves when the turn of a message can begin; it holds no place meanwhile, fetches and shows nothing. */
+  /** Resolves when the turn of a message can begin; it reserves nothing meanwhile, and fetches and shows nothing. */
   const room = async (row: InboxRow): Promise<void> => {
     const limits = { ms: ROOM_MS, signal: stopped };
     while (
@@ -84,7 +84,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     );
   };
 
-  /** Throws `SESSION_BUSY` or `CAPACITY` when the place that was free is taken again. */
+  /** Throws `SESSION_BUSY` or `CAPACITY` if the free place has been taken meanwhile. */
   const run = async (agent: AgentConfig, taken: readonly Taken[], kept: Kept): Promise<void> => {
     const { row, message } = taken.at(-1)!;
     const rows = taken.map((one) => one.row);
@@ -99,7 +99,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         taken.map((one) => deps.fetchMedia(adapter, place, agent, one.message, stopped)),
       );
       const { media } = kept;
-      // What the stop kept from being fetched must not be told as missing: the next start takes the message up.
+      // Files not fetched because of the stop must not be reported as missing: the next start processes the message again.
       if (stopped.aborted) return;
       const { chatId, before, session } = sessionOf(row);
       const stored = before && row.user_message !== null && store.hasMessage(row.user_message);
@@ -148,7 +148,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     delivery.wake(place, row.chat_id);
   };
 
-  /** Sends a line beside the reply. */
+  /** Sends a line in addition to the reply. */
   const notice = (row: InboxRow, target: Target, line: string): void => {
     const place = placeOf(row);
     const contents = deps.split(place.channel, line).map((text): Content => ({ kind: "text", text }));
@@ -166,14 +166,14 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     );
   };
 
-  /** The reply could not be stored with the end of its turn (a full disk); it is as soon as that is possible. */
+  /** The reply could not be stored with the end of its turn (a full disk); retries until it is. */
   const storeLater = async (statements: () => Statement[]): Promise<void> => {
     while (!stopped.aborted) {
       try {
         await db.write(...statements());
         return;
       } catch (error) {
-        log.error({ err: error }, "a reply could not be stored; trying again");
+        log.error({ err: error }, "could not store a reply; trying again");
         await sleep(clock, STORE_RETRY_MS, stopped);
       }
     }
@@ -182,7 +182,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
   return {
     room,
     run,
-    /** Statements for a turn that a crash cut off: it runs again, or what it said goes out. */
+    /** Statements for a turn that a crash cut off: it runs again, or its text so far goes out. */
     cutOff({
       requestId,
       text,
@@ -198,12 +198,12 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       if (!produced) return [store.putBack(idsOf(rows))];
       const contents = replyContents(deps, placeOf(last), `${text.trim()}\n\n${CUT_OFF}`.trim());
       const message = JSON.parse(last.message) as InboundMessage;
-      return settle(rows, message, contents, "The turn was cut off by a crash.");
+      return settle(rows, message, contents, "A crash interrupted the turn.");
     },
   };
 }
 
-/** A message's text with what is to be said of its files; a file alone is named. */
+/** A message's text with notes about its files; a message with only a file names it. */
 function wholeText(message: InboundMessage, media: FetchedMedia): string {
   const text = [message.text, media.text].filter((part) => part !== "").join("\n");
   return text === "" ? (message.media ?? []).map(({ name, kind }) => `[${name ?? kind}]`).join(" ") : text;

@@ -3,25 +3,25 @@ import type { ReadableStream } from "node:stream/web";
 import { GatewayError } from "@agent-gateway/contract";
 import { onNewConnection } from "./exchange.ts";
 
-/** Most bytes of a file that a message brings. */
+/** Size limit of a message's file. */
 export const MAX_INBOUND_BYTES = 20 * 1024 * 1024;
 
-/** Why a file cannot be had, as a sentence for the user. */
+/** Why a file is unavailable, as a user-facing message. */
 export const noFile = (sentence: string) => new GatewayError("UPSTREAM_UNAVAILABLE", sentence);
 
 export interface Download {
   url: string;
   headers: Record<string, string>;
   signal: AbortSignal;
-  /** Name of the provider, for sentences. */
+  /** Name of the provider, for messages. */
   provider: string;
-  /** A sentence on why an answer is not the file, whatever its status. */
+  /** Why a response is not the file, whatever its status. */
   refuse?(response: Response): string | undefined;
 }
 
 /**
  * Opens a file at a provider.
- * @throws GatewayError with a sentence for the user; `PAYLOAD_TOO_LARGE` when it is announced too large
+ * @throws GatewayError with a user-facing message; `PAYLOAD_TOO_LARGE` when it is announced too large
  */
 export async function openDownload({ url, headers, signal, provider, refuse }: Download): Promise<Readable> {
   const response = await fetch(url, {
@@ -44,7 +44,7 @@ export async function openDownload({ url, headers, signal, provider, refuse }: D
 }
 
 function refusal({ status }: Response, provider: string): string {
-  if (status === 401 || status === 403) return `${provider} does not let the bot have it (${status})`;
-  if (status === 404 || status === 410) return `${provider} does not have it any more`;
+  if (status === 401 || status === 403) return `${provider} does not let the bot fetch it (${status})`;
+  if (status === 404 || status === 410) return `${provider} no longer has it`;
   return `${provider} answered ${status}`;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** Far more than the answer to any request holds. */
+/** Far more than any response contains. */
 const MAX_ANSWER_BYTES = 1 << 20;
 
-/** A complete answer. */
+/** A complete response. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -11,8 +11,8 @@ export interface Answer {
 }
 
 /**
- * Headers of a request on a connection of its own. On one that is kept, a request can meet its end: then nobody knows
- * whether the provider took it, although it was merely idle for too long, or restarted.
+ * Headers for a request on its own connection. A kept-alive connection can close just as a request is sent, and then
+ * it is unknown whether the provider accepted it, although the connection was merely idle too long.
  */
 export function onNewConnection(given?: HeadersInit): Headers {
   const headers = new Headers(given);
@@ -24,9 +24,9 @@ export function onNewConnection(given?: HeadersInit): Headers {
 export type Asked = RequestInit & { begin?: () => void };
 
 /**
- * One request and its whole answer. Redirects are answers like any other: a message must not be posted twice, nor a
- * token shown to another host. Rejects as `fetch` does when the connection fails at any point or the signal aborts,
- * and when the answer is too long.
+ * One request and its complete response. Redirects are not followed: a message must not be posted twice, nor a token
+ * shown to another host. Rejects as `fetch` does when the connection fails at any point or the signal aborts, and when
+ * the response is too long.
  */
 export async function exchange(
   url: string | URL,
@@ -41,13 +41,13 @@ export async function exchange(
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > maxBytes) throw new Error("the answer is too long");
+    if (size > maxBytes) throw new Error("the response is too long");
     chunks.push(chunk);
   }
   return { status: response.status, headers: response.headers, text: Buffer.concat(chunks).toString("utf8") };
 }
 
-/** A signal that aborts with `parent`, or after `ms`. Whoever made it ends it. */
+/** A signal that aborts with `parent`, or after `ms`. Its creator ends it. */
 export function deadline(
   clock: Clock,
   ms: number,
@@ -57,7 +57,7 @@ export function deadline(
   return { signal: AbortSignal.any([parent, late.signal]), end: clock.after(ms, () => late.abort()) };
 }
 
-/** The answer's JSON object; undefined when it is none. */
+/** The JSON object in a response; undefined if there is none. */
 export function jsonOf({ text }: Pick<Answer, "text">): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -68,7 +68,7 @@ export function jsonOf({ text }: Pick<Answer, "text">): Record<string, unknown> 
   }
 }
 
-/** A path below a base URL that may have a path of its own, with or without a slash at its end. */
+/** A path below a base URL that may have its own path, with or without a trailing slash. */
 export function below(base: string, path: string): string {
   return `${base.replace(/(?<!\/)\/+$/, "")}/${path.replace(/^\/+/, "")}`;
 }

@@ -2,10 +2,10 @@ import type { Clock } from "../../lib/clock.ts";
 import { oneLine } from "../../lib/one-line.ts";
 import { deadline } from "./exchange.ts";
 
-/** A message waits no longer for the name of its sender. */
+/** How long a message waits for the name of its sender. */
 const NAME_MS = 1_500;
 const NAME_CHARS = 64;
-/** Names change; and a provider that does not tell one is not asked with every message. */
+/** Names change, and a provider that does not report one is not asked for every message. */
 const KEPT_MS = 60 * 60_000;
 const MISSED_MS = 60_000;
 const MOST = 1_000;
@@ -16,7 +16,7 @@ export interface NameCacheDeps {
   signal: AbortSignal;
 }
 
-/** Senders' names as the provider tells them, kept a while: at most 64 harmless characters in one line. */
+/** Senders' names as reported by the provider, cached for a while: at most 64 harmless characters on one line. */
 export function createNames({ clock, signal }: NameCacheDeps) {
   const known = new Map<string, { name: Promise<string | undefined>; until: number }>();
 

@@ -2,19 +2,19 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Sendable, SendOutcome } from "../types.ts";
 import { type Answer, type Asked, exchange as ask, deadline } from "./exchange.ts";
 
-/** An attempt at sending ends after this, so that it is over before the 60 s that an adapter has. */
+/** Time limit of a send attempt, so that it ends within the 60 s that an adapter has. */
 export const SEND_TIMEOUT_MS = 55_000;
-/** A longer wait is cut: the next attempt asks the provider again. */
+/** A longer wait is cut short: the next attempt asks the provider again. */
 const MAX_WAIT_MS = 3_600_000;
 
-/** Codes of Node.js, undici and OpenSSL for connections that never came to the request: no address, no peer, no TLS. */
+/** Codes of Node.js, undici and OpenSSL for connections that never reached the request: no address, no peer, no TLS. */
 const BEFORE_THE_REQUEST = [
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL)$/,
   /^(?:UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_TLS_CERT_\w+|ERR_TLS_HANDSHAKE_TIMEOUT)$/,
   /^ERR_SSL_(?:WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|NO_\w+|\w*HANDSHAKE_FAILURE|\w*PROTOCOL_VERSION|\w*UNRECOGNIZED_NAME)$/,
   /^(?:CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|HOSTNAME_MISMATCH)$/,
 ];
-/** Node's message for a peer that hung up in the handshake; its code is that of any reset connection. */
+/** Node's message for a peer that hung up during the handshake; its code is the same as for any reset connection. */
 const IN_THE_HANDSHAKE = /before secure TLS connection was established/;
 /** Libraries bury the system's error some levels deep. */
 const MAX_DEPTH = 6;
@@ -28,7 +28,7 @@ interface Failure {
   errors?: unknown;
 }
 
-/** The errors at the bottom: one, or one for each address that was tried. */
+/** The innermost errors: one, or one for each address that was tried. */
 function roots(error: unknown, depth = 0): Failure[] {
   if (typeof error !== "object" || error === null) return [];
   const failure: Failure = error;
@@ -53,7 +53,7 @@ export function neverSent(error: unknown): boolean {
   return found.length > 0 && found.every(beforeTheRequest);
 }
 
-/** The system's or the library's code at the bottom of an error: `ECONNREFUSED`. */
+/** The system's or the library's innermost error code: `ECONNREFUSED`. */
 export function codeOf(error: unknown): string | undefined {
   const found = roots(error).find(
     ({ code }) => typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code),
@@ -67,16 +67,16 @@ export function unreachable(error: unknown, provider: string): string {
   return `${provider} cannot be reached${code === undefined ? "" : ` (${code})`}.`;
 }
 
-/** What became of an attempt that got no complete answer: `retry` when it was surely not written, else `unknown`. */
+/** Outcome of an attempt that got no complete answer: `retry` if it was certainly not written, else `unknown`. */
 export function outcomeOfThrown(error: unknown): SendOutcome {
   const code = codeOf(error);
   const suffix = code === undefined ? "" : ` (${code})`;
   return neverSent(error)
     ? { status: "retry", reason: `The provider could not be reached${suffix}.` }
-    : { status: "unknown", reason: `The connection ended before the provider had answered${suffix}.` };
+    : { status: "unknown", reason: `The connection was lost before the provider answered${suffix}.` };
 }
 
-/** Milliseconds of a `Retry-After` header: seconds, or a date. Undefined when there is none that makes sense. */
+/** Milliseconds of a `Retry-After` header: seconds, or a date. Undefined if missing or meaningless. */
 export function retryAfterMs(value: string | null | undefined, now: number): number | undefined {
   if (value === null || value === undefined || value === "") return undefined;
   const ms = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
@@ -84,8 +84,8 @@ export function retryAfterMs(value: string | null | undefined, now: number): num
 }
 
 /**
- * What a complete answer without success means: 408, 429 and 5xx are to be tried again, all else is a refusal.
- * @param reason sentence for the user, without secrets
+ * What a complete answer other than success means: 408, 429 and 5xx are retried, everything else is a refusal.
+ * @param reason user-facing message, without secrets
  */
 export function outcomeOfStatus(status: number, reason: string, afterMs?: number): SendOutcome {
   if (status !== 408 && status !== 429 && status < 500) return { status: "failed", reason };
@@ -98,7 +98,7 @@ export const changesText = ({ replaces, content }: Sendable): boolean =>
 
 export type HttpAnswer = Answer;
 
-/** One exchange with its whole answer that ends by itself. Rejects as `fetch` does; see {@link outcomeOfThrown}. */
+/** One exchange with its complete answer and a time limit. Rejects as `fetch` does; see {@link outcomeOfThrown}. */
 export async function exchange(
   url: string,
   init: Asked,

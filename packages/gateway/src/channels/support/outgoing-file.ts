@@ -2,18 +2,18 @@ import { basename, dirname, join } from "node:path";
 import { blobOf, contentOf, openInside } from "../../lib/guarded/read.ts";
 import { PathError } from "../../lib/safe-path.ts";
 
-/** A file that goes into a chat, opened. */
+/** An opened file to send to a chat. */
 export interface OutgoingFile extends AsyncDisposable {
   readonly size: number;
   /** The whole file, each time from its beginning. */
   content(): AsyncIterable<Uint8Array>;
-  /** The whole file, read from disk as it goes out. */
+  /** The whole file, read from disk while it is sent. */
   blob(type?: string): Promise<Blob>;
 }
 
 /**
- * Opens a file that goes into a chat: one of the agent's media folder, `<folder>/<month>/<name>`. Undefined when it is
- * not there any more, or something else took its place.
+ * Opens a file to send to a chat: one in the agent's media folder, `<folder>/<month>/<name>`. Undefined if it no longer
+ * exists, or something else took its place.
  */
 export async function openOutgoing(path: string): Promise<OutgoingFile | undefined> {
   const month = dirname(path);

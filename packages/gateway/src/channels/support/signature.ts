@@ -4,8 +4,8 @@ import type { WebhookRequest } from "../types.ts";
 const SHA256_BYTES = 32;
 
 /**
- * Value of a header that goes by several names; undefined when it is missing, and when it is given twice with
- * different values. (Node.js joins repeated headers with commas, which no signature or time contains.)
+ * Value of a header that goes by several names; undefined if it is missing, or present twice with different values.
+ * (Node.js joins repeated headers with commas, which no signature or time contains.)
  */
 export function oneHeader(
   headers: WebhookRequest["headers"],
@@ -21,7 +21,7 @@ export function oneHeader(
   return found;
 }
 
-/** HMAC-SHA256 of the parts, one after the other. */
+/** HMAC-SHA256 of the concatenated parts. */
 export function hmacSha256(secret: string, ...parts: readonly (string | Uint8Array)[]): Buffer {
   const hmac = createHmac("sha256", secret);
   for (const part of parts) hmac.update(part);
@@ -40,7 +40,7 @@ export function sameBase64(value: string, expected: Buffer): boolean {
   return timingSafeEqual(bytes, expected);
 }
 
-/** Compares two secrets in a time that tells nothing of where they differ. */
+/** Compares two secrets in a time that does not reveal where they differ. */
 export function sameSecret(value: string, expected: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(value), digest(expected));
