@@ -171,18 +171,18 @@ describe("webhook mode", () => {
   });
 
   it.each([
-    ["no public URL", {}, undefined, "botchat.mode webhook needs gateway.publicUrl."],
+    ["no public URL", {}, undefined, "botchat.mode webhook requires gateway.publicUrl."],
     [
       "no secret",
       { webhookSecret: undefined },
       publicUrl,
-      "botchat.mode webhook needs botchat.webhookSecret.",
+      "botchat.mode webhook requires botchat.webhookSecret.",
     ],
     [
       "a secret that Telegram does not take",
       { webhookSecret: "ä" },
       publicUrl,
-      "botchat.webhookSecret may hold 1-256 letters, digits, _ and - only.",
+      "botchat.webhookSecret may contain only letters, digits, _ and -, at most 256.",
     ],
   ])("needs more than %s [CH-BOTCHAT-17]", async (_what, fields, url, sentence) => {
     const api = await startFakeBotchat();

@@ -324,7 +324,7 @@ describe("a file from cloudchat", () => {
   });
 
   it("that is not there says so [CH-CLOUD-14]", async () => {
-    await expect(open("77")).rejects.toThrow("WhatsApp does not give it away (404)");
+    await expect(open("77")).rejects.toThrow("WhatsApp did not hand it out (404)");
     await fake.down();
     await expect(open("77")).rejects.toThrow("WhatsApp could not be reached");
     await fake.up();

@@ -122,7 +122,7 @@ test("a device that the phone removes is logged out: wiped, unlinked, and says s
   phone.logOut();
   await until(() => rig.errors.length > 0, "the end of the connection");
   expect(status()).toEqual({ status: "unlinked", loggedOut: true });
-  expect(rig.errors).toEqual(["The phone ended the link; link the account again."]);
+  expect(rig.errors).toEqual(["The phone removed the link; link the account again."]);
   expect(await readdir(rig.stateDir).catch(() => [])).toEqual([]);
   // The next link request begins anew.
   phone.mode.refuse = undefined;
@@ -179,7 +179,7 @@ test.each([
     "conflict",
     "Another program uses this linked device; stop it, or unlink the account and link it again.",
   ],
-  [{ code: "503" }, undefined, "WhatsApp is not available at the moment."],
+  [{ code: "503" }, undefined, "WhatsApp is currently unavailable."],
 ])(
   "a connection that the provider ends with %o says why and reconnects [CH-DEVICE-7]",
   async (attrs, child, sentence) => {

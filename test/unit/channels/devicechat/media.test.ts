@@ -92,8 +92,8 @@ test("fetching says what is wrong", async () => {
       new AbortController().signal,
     );
   expect((await buffer(await get("/file"))).equals(content)).toBe(true);
-  await expect(get("/gone")).rejects.toThrow("it is not available at WhatsApp any more");
+  await expect(get("/gone")).rejects.toThrow("it is no longer available at WhatsApp");
   await expect(get("/away")).rejects.toThrow("WhatsApp's file server cannot be reached");
-  await expect(get("/file", "")).rejects.toThrow("WhatsApp does not say where it is");
+  await expect(get("/file", "")).rejects.toThrow("WhatsApp did not say where it is");
   await expect(get("/cut").then(buffer)).rejects.toThrow();
 });

@@ -63,7 +63,7 @@ test("a message that cannot be stored ends the connection unconfirmed and comes 
   });
   await phone.inbound(ALICE, { conversation: "hello" }, { id: "M1" });
   await until(() => rig.errors.length > 0, "the end of the connection");
-  expect(rig.errors).toEqual(["Messages could not be stored."]);
+  expect(rig.errors).toEqual(["Could not store messages."]);
   expect(phone.unconfirmed()).toEqual(["M1"]);
   expect(phone.stanzas.filter(({ tag, attrs }) => tag === "receipt" && attrs.id === "M1")).toEqual([]);
   full = false;

@@ -136,7 +136,7 @@ describe("the socket", () => {
     const { fake, adapter, link } = await connected();
     link.state.failing = true;
     fake.say({ channel: DM, content: "two" });
-    expect(await link.done).toBe("Messages could not be stored; the log says more.");
+    expect(await link.done).toBe("Could not store messages; see the log for details.");
     openConnection(adapter, link.kept);
     await until(() => link.kept.inbox.size === 2, "the message");
     expect(fake.state).toMatchObject({ logins: 1, resumed: 1 });
@@ -192,7 +192,7 @@ describe("logging in", () => {
     fake.state.remaining = 1;
     link.kept.position = undefined;
     const next = openConnection(adapter, link.kept);
-    expect(await next.done).toBe("Discord allows the bot no more logins for 1 minutes.");
+    expect(await next.done).toBe("Discord does not allow the bot to log in again for 1 minutes.");
     expect(fake.state.logins).toBe(2);
   });
 
@@ -217,7 +217,7 @@ describe("logging in", () => {
     const nobody = await adapterFor({ apiBaseUrl: gone.apiBaseUrl });
     expect(await openConnection(nobody.adapter).done).toBe("Discord cannot be reached (ECONNREFUSED).");
     const half = await adapterFor({ ...fake, gatewayUrl: gone.gatewayUrl });
-    expect(await openConnection(half.adapter).done).toBe("The gateway of Discord cannot be reached.");
+    expect(await openConnection(half.adapter).done).toBe("Discord's gateway cannot be reached.");
   });
 });
 

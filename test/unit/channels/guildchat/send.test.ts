@@ -136,7 +136,7 @@ describe("an attempt that fails", () => {
     [
       "is over when the channel is gone",
       { status: 404, body: { code: 10_003, message: "Unknown Channel" } },
-      { status: "failed", reason: expect.stringContaining("not there any more") as unknown as string },
+      { status: "failed", reason: expect.stringContaining("no longer exists") as unknown as string },
     ],
     [
       "is over when Discord does not take the text",

@@ -120,7 +120,7 @@ describe("what became of a send", () => {
     slack.fail(POST, { kind: "status", status: 200, body: "<html>" });
     expect(await send(outgoing("C1", "x"))).toEqual({
       status: "unknown",
-      reason: "Slack's answer could not be read.",
+      reason: "Could not read Slack's response.",
     });
     slack.errors.set("chat.postMessage", "fatal_error");
     expect(await send(outgoing("C1", "x"))).toMatchObject({ status: "unknown" });

@@ -3,7 +3,7 @@ import { outcomeOfStatus, outcomeOfThrown } from "../support/outcome.ts";
 import type { SendOutcome } from "../types.ts";
 import { PROVIDER, waitOf } from "./api.ts";
 
-/** True when Telegram answered that the request is bad, in such words. */
+/** True when Telegram rejected the request as bad, with such words. */
 export function refused(error: unknown, words: RegExp): boolean {
   return (
     error instanceof GrammyError &&
@@ -12,7 +12,7 @@ export function refused(error: unknown, words: RegExp): boolean {
   );
 }
 
-/** What became of a call that threw. */
+/** Outcome of a call that threw. */
 export function outcomeOf(error: unknown): SendOutcome {
   if (!(error instanceof GrammyError)) {
     return outcomeOfThrown(error instanceof HttpError ? error.error : error);
@@ -21,7 +21,7 @@ export function outcomeOf(error: unknown): SendOutcome {
   if (code < 300) {
     return {
       status: "unknown",
-      reason: `${PROVIDER} answered ${code} with something that is none of its own.`,
+      reason: `${PROVIDER} returned an unexpected response (${code}).`,
     };
   }
   if (refused(error, MARKUP)) return { status: "markup", reason: `${PROVIDER} refused the markup.` };

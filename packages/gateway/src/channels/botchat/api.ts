@@ -30,11 +30,11 @@ export async function within<T>(
 
 export interface BotApi {
   api: Api;
-  /** Address of a file that `getFile` named. It holds the token: never log it. */
+  /** Address of a file that `getFile` named. It contains the token: never log it. */
   fileUrl(path: string): string;
 }
 
-/** grammY's client, with answers that are none of the bot API's own made readable: see {@link inItsOwnWords}. */
+/** grammY's client; responses that are not the bot API's own are made readable: see {@link inItsOwnWords}. */
 export function createApi(
   token: string,
   settings: { apiBaseUrl?: string | undefined },
@@ -55,8 +55,8 @@ export function createApi(
 }
 
 /**
- * An answer in the bot API's form. A proxy on the way answers in its own; grammY would take that for a broken
- * connection, although it was answered in full.
+ * A response in the bot API's form. A proxy on the way responds in its own form, which grammY would take for a broken
+ * connection although the response is complete.
  */
 function inItsOwnWords(answer: Answer, now: number): Record<string, unknown> {
   const body = jsonOf(answer);
@@ -70,13 +70,13 @@ function inItsOwnWords(answer: Answer, now: number): Record<string, unknown> {
   return { ok: false, error_code: answer.status, description: "", ...own, parameters };
 }
 
-/** The wait that an answer asks for, ms. */
+/** The wait that a response asks for, ms. */
 export function waitOf(error: unknown): number | undefined {
   const seconds = error instanceof GrammyError ? error.parameters.retry_after : undefined;
   return typeof seconds === "number" && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
 }
 
-/** Why a connection broke, as a sentence for the user. */
+/** Why a connection broke, as a user-facing message. */
 export function connectionProblem(error: unknown): Error {
   return new Error(sentence(error));
 }
@@ -94,7 +94,7 @@ function sentence(error: unknown): string {
         ? "Another program set a webhook for this bot: a bot belongs to one gateway, so stop it or use another token."
         : "Another program polls with this bot's token: stop it, or give this agent a bot of its own.";
     case 429:
-      return "Telegram limits the rate; the gateway waits as long as it asks for.";
+      return "Telegram's rate limit is reached; the gateway waits as long as Telegram asks.";
     default:
       return `Telegram answered ${code}${description ? `: ${description.slice(0, 200)}` : ""}.`;
   }

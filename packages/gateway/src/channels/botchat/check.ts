@@ -3,7 +3,7 @@ import { below, exchange, jsonOf } from "../support/exchange.ts";
 /** What the provider says of a token. */
 export type TokenCheck =
   | { ok: true; username: string | undefined }
-  /** A sentence for the user. */
+  /** A user-facing message. */
   | { refused: string }
   | { unreachable: true };
 
@@ -16,7 +16,7 @@ export const apiRoot = ({ apiBaseUrl }: { apiBaseUrl?: string | undefined }): st
 
 const REFUSED = "Telegram does not know this bot token; copy it again from @BotFather.";
 
-/** Asks the provider whether a bot token is good. Never rejects; bound it by `signal`. */
+/** Asks the provider whether a bot token is valid. Never rejects; limit it with `signal`. */
 export async function checkToken(
   settings: { botToken: string; apiBaseUrl?: string | undefined },
   signal: AbortSignal,

@@ -27,12 +27,12 @@ const broke = (error: unknown) =>
   (error.error as Error | null)?.name !== "AbortError" &&
   !neverSent(error.error);
 
-/** A server that does not know the call may know the others; for a wrong token, the next one says the same. */
+/** A server that does not know this call may know the others; for a wrong token, the next one fails the same way. */
 function unlessUnknown(error: unknown): undefined {
   if (!(error instanceof GrammyError) || error.error_code !== 404) throw error;
 }
 
-/** One account's line to Telegram: calls that wait as long as Telegram asked for, and fail with a sentence. */
+/** One account's line to Telegram: calls wait as long as Telegram asks, and fail with a user-facing message. */
 export function createLine({ api, token, clock, log, commands }: LineDeps) {
   let pause = { from: 0, ms: 0 };
   let introduced = false;
@@ -40,7 +40,7 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
   const line = {
     api,
     /**
-     * Rejects with a sentence for the user; the wait that Telegram asked for is kept also across connections.
+     * Rejects with a user-facing message; a wait that Telegram asked for also applies to later connections.
      * @param again asks once more, at once, when the connection breaks: for calls that change nothing
      */
     async call<T>(
@@ -66,7 +66,7 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
       }
     },
 
-    /** Asks who the bot is; registers its commands, best effort and until it worked. */
+    /** Asks for the bot's identity and registers its commands, best effort and until it has worked. */
     async greet(connection: Connection): Promise<BotIdentity> {
       const me = await line.call((signal) => api.raw.getMe(signal).catch(unlessUnknown), connection.signal);
       if (!me) return botOf(token);

@@ -13,13 +13,13 @@ type Method = "photo" | "voice" | "audio" | "video" | "document";
 const MAX_PHOTO_BYTES = 10 * 1024 * 1024;
 /** Counted without markup: https://core.telegram.org/bots/api#sendphoto */
 const MAX_CAPTION = 1024;
-/** What Telegram says of a file that it takes only as a document: its proportions, its coding, the user's settings. */
+/** Telegram's errors for a file that it accepts only as a document: its proportions, its coding, the user's settings. */
 const NOT_AS_SUCH = /photo|image|dimension|voice|audio|video|too (?:big|large)|wrong (?:type|file)/i;
 
-/** Sends a file as what it is; as a document where Telegram does not take it for that. */
+/** Sends a file as its own kind, or as a document if Telegram does not accept that. */
 export async function sendFile(api: Api, file: File, deliver: Deliver): Promise<SendOutcome> {
   await using opened = await openOutgoing(file.path);
-  if (!opened) return { status: "failed", reason: "The file to send is gone." };
+  if (!opened) return { status: "failed", reason: "The file no longer exists." };
   const method = methodOf(file, opened.size);
   const as = (way: Method) =>
     withCaption(file.caption, (caption) => upload(api, opened, file.name, way, caption, deliver));
@@ -41,7 +41,7 @@ function methodOf({ mime, asDocument }: Pick<File, "mime" | "asDocument">, size:
 
 type Caption = { caption?: string; parse_mode?: "HTML" };
 
-/** A caption with its markup, and without where that is refused; one that is too long is cut. */
+/** A caption with its markup, or without if that is refused; cut if it is too long. */
 async function withCaption(
   markdown: string | undefined,
   send: (caption: Caption) => Promise<SendOutcome>,

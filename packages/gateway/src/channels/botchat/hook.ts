@@ -3,7 +3,7 @@ import { below } from "../support/exchange.ts";
 import type { Connection } from "../types.ts";
 import { ALLOWED_UPDATES, type Line } from "./connect.ts";
 
-/** How often Telegram is asked how its deliveries go. */
+/** How often Telegram is asked about the state of its deliveries. */
 const CHECK_MS = 30_000;
 /** https://core.telegram.org/bots/api#setwebhook */
 const SECRET = /^[A-Za-z0-9_-]{1,256}$/;
@@ -16,21 +16,21 @@ export interface HookDeps {
   secret: string | undefined;
 }
 
-/** Has Telegram deliver to the gateway, and watches that it does, until the connection has to end. */
+/** Lets Telegram deliver to the gateway, and checks that it does, until the connection has to end. */
 export async function watchWebhook(connection: Connection, deps: HookDeps): Promise<void> {
   const { line, clock, agentId, publicUrl, secret } = deps;
   const { signal } = connection;
-  if (publicUrl === undefined) throw new Error("botchat.mode webhook needs gateway.publicUrl.");
-  if (!secret) throw new Error("botchat.mode webhook needs botchat.webhookSecret.");
+  if (publicUrl === undefined) throw new Error("botchat.mode webhook requires gateway.publicUrl.");
+  if (!secret) throw new Error("botchat.mode webhook requires botchat.webhookSecret.");
   if (!SECRET.test(secret)) {
-    throw new Error("botchat.webhookSecret may hold 1-256 letters, digits, _ and - only.");
+    throw new Error("botchat.webhookSecret may contain only letters, digits, _ and -, at most 256.");
   }
   const url = below(publicUrl, `webhooks/botchat/${agentId}`);
   await line.greet(connection);
   await line.call(
     (bound) =>
       line.api.raw.setWebhook(
-        // One delivery at a time: side by side they would come out of order.
+        // One delivery at a time: in parallel, they would arrive out of order.
         {
           url,
           secret_token: secret,

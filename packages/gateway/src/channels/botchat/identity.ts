@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../types.ts";
 
-/** Who the bot is: what mentions and replies are measured by. */
+/** The bot's identity, needed to recognize mentions and replies. */
 export interface BotIdentity {
   id: number;
   /** Without `@`. Unknown until the provider was asked once. */
@@ -9,7 +9,7 @@ export interface BotIdentity {
 
 const known = new Map<string, BotIdentity>();
 
-/** Keeps what the provider said of the bot, for webhooks, which come without it. */
+/** Remembers what the provider reported about the bot, because webhooks do not include it. */
 export function rememberBot(token: string, identity: BotIdentity): void {
   known.set(token, identity);
 }

@@ -15,7 +15,7 @@ const ALIVE_WITHIN_MS = 90_000;
 export const createAdapter: AdapterFactory = async ({ place, agent, publicUrl, commands, clock, log }) => {
   const settings = agent.botchat;
   const token = settings?.botToken;
-  if (!settings || !token) throw new Error("botchat.botToken is missing.");
+  if (!settings || !token) throw new Error("botchat.botToken is not set.");
   const bot = createApi(token, settings, clock);
   const { api } = bot;
   const closed = new AbortController();

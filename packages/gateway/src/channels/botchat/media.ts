@@ -5,7 +5,7 @@ import { noFile, openDownload } from "../support/download.ts";
 import type { InboundMedia, Json } from "../types.ts";
 import { type BotApi, type CallSignal, PROVIDER } from "./api.ts";
 
-/** Opens an inbound file; bounded by `signal`. Rejects with a sentence without its address, which holds the token. */
+/** Opens an inbound file; limited by `signal`. Errors never contain its address, because that includes the token. */
 export async function fetchMedia(
   { api, fileUrl }: BotApi,
   { ref }: InboundMedia,
@@ -16,7 +16,7 @@ export async function fetchMedia(
 }
 
 async function pathOf(api: Api, fileId: Json | undefined, signal: CallSignal): Promise<string> {
-  if (typeof fileId !== "string") throw noFile("the message holds no file");
+  if (typeof fileId !== "string") throw noFile("the message contains no file");
   try {
     const { file_path } = await api.raw.getFile({ file_id: fileId }, signal);
     if (file_path) return file_path;
@@ -26,5 +26,5 @@ async function pathOf(api: Api, fileId: Json | undefined, signal: CallSignal): P
     if (/too big/i.test(error.description)) throw new GatewayError("PAYLOAD_TOO_LARGE");
     throw noFile(`${PROVIDER} answered ${error.error_code}`);
   }
-  throw noFile(`${PROVIDER} does not say where it is`);
+  throw noFile(`${PROVIDER} did not say where it is`);
 }

@@ -8,7 +8,7 @@ export type Parsed =
   | { kind: "message"; message: InboundMessage }
   /** A group became a supergroup, under another id. */
   | { kind: "moved"; from: string; to: string }
-  /** Whether it speaks to the bot can be told only when the bot's name is known. */
+  /** Whether it addresses the bot can be decided only once the bot's name is known. */
   | { kind: "unready" }
   | { kind: "ignored" };
 
@@ -21,7 +21,7 @@ export interface ReplyPlace {
 }
 
 const IGNORED: Parsed = { kind: "ignored" };
-/** A quoted message only tells which one is meant. */
+/** A quoted message only identifies which one is meant. */
 const MAX_QUOTE = 500;
 
 /**

@@ -3,7 +3,7 @@ import type { SendOutcome, Target } from "../types.ts";
 import type { CallSignal } from "./api.ts";
 import { replyPlace } from "./parse.ts";
 
-/** Where a call goes; parts that Telegram refuses are taken away. */
+/** Where a call goes; parts that Telegram refuses are removed. */
 export interface Place {
   chat_id: string;
   message_thread_id?: number;
@@ -19,7 +19,7 @@ export type Deliver = (call: Call) => Promise<SendOutcome>;
 /** Places of one message that are tried at most: each after a definite refusal. */
 const MAX_TRIES = 4;
 
-/** Runs a call where a message belongs, and where it then may go. Rejects with what Telegram or the network said. */
+/** Runs a call at the message's place, then at its fallbacks. Rejects with Telegram's or the network's error. */
 export async function attempt(
   call: Call,
   first: Place,
@@ -38,7 +38,7 @@ export async function attempt(
   }
 }
 
-/** Where the answer to a message goes: its chat and topic, in groups as a reply to it. */
+/** Where the reply to a message goes: its chat and topic, in groups as a reply to it. */
 export function placeOf({ chatId, reply, messageId }: Target, moved: ReadonlyMap<string, string>): Place {
   const { thread } = replyPlace(reply);
   const to = moved.get(chatId);

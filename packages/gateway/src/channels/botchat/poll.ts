@@ -5,12 +5,12 @@ import { ALLOWED_UPDATES, type Line } from "./connect.ts";
 import { numberedBy, sourceOf } from "./identity.ts";
 import { parseUpdate } from "./parse.ts";
 
-/** How long Telegram keeps a poll open while nothing comes, s. */
+/** How long Telegram keeps a poll open while there is nothing new, s. */
 const POLL_SECONDS = 25;
-/** A poll that was not answered by then is lost. */
+/** A poll that is not answered by then is lost. */
 const POLL_MS = 40_000;
 const UNHOOK_MS = 5_000;
-/** A server that answers faster with nothing new does not wait at all: it is asked again after a while. */
+/** A server that answers faster with nothing new does not wait at all; it is asked again after a pause. */
 const HASTY_MS = 1_000;
 const PAUSE_MS = 300;
 
@@ -24,7 +24,7 @@ export interface PollDeps {
   onMoved(from: string, to: string): void;
 }
 
-/** Polls until the connection has to end. The offset moves only when what came before is stored. */
+/** Polls until the connection has to end. The offset moves only when all earlier updates are stored. */
 export async function poll(connection: Connection, deps: PollDeps): Promise<void> {
   const { line, apiBaseUrl, clock, log, onStored, onMoved } = deps;
   const { signal } = connection;
@@ -34,10 +34,10 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
     .call((bound) => line.api.raw.deleteWebhook({ drop_pending_updates: false }, bound), signal, {
       withinMs: UNHOOK_MS,
     })
-    .catch((error: unknown) => log.debug({ err: error }, "could not take a webhook away"));
+    .catch((error: unknown) => log.debug({ err: error }, "could not remove a webhook"));
   const own = sourceOf(bot, apiBaseUrl);
   let offset = offsetOf(connection.position(), own);
-  // The first poll proves at once that the line is alive.
+  // Answered at once, so the first poll proves that the line is alive.
   let timeout = 0;
   while (!signal.aborted) {
     const asked = clock.now();
@@ -62,7 +62,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
       const parsed = parseUpdate(update, bot);
       if (parsed.kind === "message") messages.push(numberedBy(own, parsed.message));
       if (parsed.kind === "moved") {
-        log.info({ from: parsed.from, to: parsed.to }, "a group became a supergroup, under another id");
+        log.info({ from: parsed.from, to: parsed.to }, "a group became a supergroup and got a new id");
         onMoved(parsed.from, parsed.to);
       }
     }
@@ -80,7 +80,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
   }
 }
 
-/** The offset of a stored position; none when it was that of another bot, or of another server. */
+/** The offset in a stored position; none if it belongs to another bot or another server. */
 function offsetOf(position: string | undefined, own: string): number | undefined {
   const [, owner, offset] = /^(.*):(\d+)$/.exec(position ?? "") ?? [];
   return owner === own ? Number(offset) : undefined;

@@ -23,11 +23,11 @@ export interface ProgressDeps {
   closed: AbortSignal;
 }
 
-/** What tells people that something goes on. All of it best effort: nothing here throws. */
+/** Signs of work in progress. All best effort: nothing here throws. */
 export function createProgress({ api, clock, moved, closed }: ProgressDeps) {
   const acknowledged = new Set<string>();
 
-  /** Resolves to what went wrong. */
+  /** Resolves to the error, if any. */
   const quietly = (call: (signal: CallSignal) => Promise<unknown>): Promise<unknown> =>
     within(clock, CALL_MS, closed, call).then(
       () => undefined,
@@ -35,7 +35,7 @@ export function createProgress({ api, clock, moved, closed }: ProgressDeps) {
     );
 
   return {
-    /** Tells Telegram that a pressed button was noticed, once; else it shows a clock on it. */
+    /** Acknowledges a pressed button to Telegram, once; until then it shows a clock on it. */
     acknowledge({ reply }: Pick<Target, "reply">): void {
       const { callback } = replyPlace(reply);
       if (callback === undefined || acknowledged.has(callback)) return;

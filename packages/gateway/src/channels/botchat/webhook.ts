@@ -20,7 +20,7 @@ export const webhook: WebhookChannel = {
     if (update === undefined) return { status: 400, error: "The body is not valid JSON." };
     const bot = botOf(botToken);
     const parsed = parseUpdate(update, bot);
-    // Anything but 2xx makes Telegram bring it again.
+    // Anything but 2xx makes Telegram send it again.
     if (parsed.kind === "unready") return { status: 400, error: "The bot is not connected yet; try again." };
     const own = sourceOf(bot, botchat?.apiBaseUrl);
     const messages: InboundMessage[] = parsed.kind === "message" ? [numberedBy(own, parsed.message)] : [];

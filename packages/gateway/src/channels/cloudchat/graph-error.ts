@@ -18,11 +18,11 @@ const USE_TEMPLATES = "Set cloudchat.templatesEnabled and cloudchat.templateName
 const WINDOW_CLOSED: ReadonlyMap<number, string> = new Map([
   [
     131047,
-    `WhatsApp takes no free text for this chat: the user last wrote more than 24 hours ago. ${USE_TEMPLATES}`,
+    `WhatsApp accepts no free text in this chat: the user last wrote more than 24 hours ago. ${USE_TEMPLATES}`,
   ],
   [
     131026,
-    `WhatsApp cannot deliver to this number: it has no WhatsApp, or takes no free text now. ${USE_TEMPLATES}`,
+    `WhatsApp cannot deliver to this number: it has no WhatsApp, or accepts no free text right now. ${USE_TEMPLATES}`,
   ],
 ]);
 
@@ -40,7 +40,7 @@ export function sentId(answer: HttpAnswer): string | undefined {
   return textOf(objectsOf(jsonOf(answer)?.messages)[0]?.id);
 }
 
-/** Why a complete answer is no success, in words for the user; undefined when it is one. */
+/** Why a complete response is not a success, as a user-facing message; undefined if it is one. */
 export function failureOf(answer: HttpAnswer, now: number): GraphFailure | undefined {
   const { status, headers } = answer;
   if (status >= 200 && status < 300) return undefined;

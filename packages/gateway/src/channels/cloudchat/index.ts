@@ -9,12 +9,12 @@ import { createSender } from "./send.ts";
 /** The typing indicator goes away after 25 s. */
 const TYPING_AGAIN_MS = 20_000;
 const BEST_EFFORT_MS = 10_000;
-/** Reactions that are being taken back may hold the end up for so long. */
+/** How long reactions that are being removed may hold up the end. */
 const CLOSING_MS = 1_000;
 const AT_WORK = "⏳";
 const ignore = () => {};
 
-/** A number at the Cloud API: messages come by webhook, so there is nothing to connect to. */
+/** A number at the Cloud API: messages arrive by webhook, so there is nothing to connect to. */
 export const createAdapter: AdapterFactory = async ({ agent, clock }) => {
   const settings = agent.cloudchat;
   if (!settings) throw new GatewayError("UNAVAILABLE", "cloudchat is not configured.");
@@ -22,7 +22,7 @@ export const createAdapter: AdapterFactory = async ({ agent, clock }) => {
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();
 
-  /** Nobody waits for what is only courtesy. */
+  /** Nothing waits for courtesy calls. */
   const courtesy = (body: object, after?: Promise<void>): Promise<void> => {
     const task = Promise.resolve(after)
       .then(() => api.message(body, closing.signal, { timeoutMs: BEST_EFFORT_MS }))
@@ -71,8 +71,8 @@ export const createAdapter: AdapterFactory = async ({ agent, clock }) => {
       });
       const file = answer.status === 200 ? jsonOf(answer) : undefined;
       const url = textOf(file?.url);
-      if (url === undefined) throw noFile(`${PROVIDER} does not give it away (${answer.status})`);
-      if (!api.trusts(url)) throw noFile(`${PROVIDER} keeps it at an address that is not its own`);
+      if (url === undefined) throw noFile(`${PROVIDER} did not hand it out (${answer.status})`);
+      if (!api.trusts(url)) throw noFile(`${PROVIDER} stores it at an address that is not its own`);
       if ((numberOf(file?.file_size) ?? 0) > MAX_INBOUND_BYTES) throw new GatewayError("PAYLOAD_TOO_LARGE");
       return openDownload({ url, headers: api.headers, signal, provider: PROVIDER });
     },

@@ -8,7 +8,7 @@ import type { Api, Settings } from "./api.ts";
 import { failureOf, sentId } from "./graph-error.ts";
 import { fileMessage, templateMessage, textMessage } from "./messages.ts";
 
-/** Free text is taken for so long after the user's latest message. */
+/** How long after the user's latest message free text is accepted. */
 const WINDOW_MS = 24 * 60 * 60_000;
 
 export interface SenderDeps {
@@ -17,7 +17,7 @@ export interface SenderDeps {
   clock: Clock;
 }
 
-/** One attempt at a text or a file; a template where the provider takes no free text any more. */
+/** One attempt at a text or a file; a template once the provider accepts no free text any more. */
 export function createSender({ api, settings, clock }: SenderDeps) {
   const post = async ({ target, begin }: Outgoing, message: object, signal: AbortSignal) => {
     // Who answers by quoting is answered the same way.
@@ -55,7 +55,7 @@ export function createSender({ api, settings, clock }: SenderDeps) {
     signal: AbortSignal,
   ): Promise<{ id: string; bytes: number } | SendOutcome> => {
     await using opened = await openOutgoing(content.path);
-    if (!opened) return { status: "failed", reason: "The file is not there any more." };
+    if (!opened) return { status: "failed", reason: "The file no longer exists." };
     try {
       const file = await opened.blob(content.mime);
       const answer = await api.upload(file, content.name, signal);
@@ -63,10 +63,10 @@ export function createSender({ api, settings, clock }: SenderDeps) {
       if (failure) return failure.outcome;
       const id = textOf(jsonOf(answer)?.id);
       return id === undefined
-        ? { status: "retry", reason: "WhatsApp took the file and gave it no id." }
+        ? { status: "retry", reason: "WhatsApp accepted the file but returned no id." }
         : { id, bytes: file.size };
     } catch (error) {
-      // Nobody sees a file that was uploaded and not sent.
+      // No one sees a file that was uploaded but not sent.
       return { status: "retry", reason: outcomeOfThrown(error).status === "retry" ? UNREACHED : UNFINISHED };
     }
   };
@@ -86,4 +86,4 @@ export function createSender({ api, settings, clock }: SenderDeps) {
 }
 
 const UNREACHED = "WhatsApp could not be reached.";
-const UNFINISHED = "The connection ended while the file was uploaded.";
+const UNFINISHED = "The connection was lost while the file was being uploaded.";

@@ -18,7 +18,7 @@ function handshake(query: URLSearchParams, verifyToken: string | undefined): Web
   const known = only(query, "hub.mode") === "subscribe" && token !== undefined && challenge !== undefined;
   return known && verifyToken && sameSecret(token, verifyToken)
     ? { status: 200, text: challenge }
-    : { status: 403, error: "The verify token is not the one that is configured." };
+    : { status: 403, error: "The verify token does not match the configured one." };
 }
 
 /**

@@ -63,7 +63,7 @@ export async function attempt(
   try {
     await deps.db.write(deps.store.loseProgress(row.inbox));
   } catch {
-    return { status: "retry", reason: "Could not record that the message is sent anew." };
+    return { status: "retry", reason: "Could not record that the text will go out as a new message." };
   }
   const { replaces: _, ...own } = outgoing;
   return send(own);

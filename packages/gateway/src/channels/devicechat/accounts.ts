@@ -86,7 +86,7 @@ export function createDeviceAccounts(config: Pick<ConfigStore, "update">) {
       await change(agentId, (block) => {
         const accounts = listed(block);
         if (accounts.some(isCalled(id)))
-          throw new GatewayError("CONFLICT", "An account with this id exists.");
+          throw new GatewayError("CONFLICT", "An account with this id already exists.");
         block.accounts = [...accounts, { id, ...(label !== null && { label }), pairing: true }];
       });
     },

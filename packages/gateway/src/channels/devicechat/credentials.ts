@@ -28,17 +28,17 @@ export interface OpenCredentials {
   save(): Promise<void>;
   /** Messages that were deciphered and may not be in the inbox yet, oldest first. */
   spooled(): InboundMessage[];
-  /** Forgets those that are. */
+  /** Deletes those that are. */
   settle(eventIds: readonly string[]): Promise<void>;
-  /** Waits for what is being written. */
+  /** Waits for writes in progress. */
   close(): Promise<void>;
 }
 
-/** The linked device's credentials in its folder. Other files of the folder are none of its business. */
+/** The linked device's credentials in its folder. Other files in the folder are left alone. */
 export interface Credentials {
   /** JID of the linked number; undefined while there is none. Needs no library. @throws {GatewayError} `CONFLICT` */
   linkedAs(): Promise<string | undefined>;
-  /** Opens what is there; what was never linked is begun anew. @throws {GatewayError} `CONFLICT` when it cannot be read */
+  /** Opens existing credentials, or creates new ones if never linked. @throws {GatewayError} `CONFLICT` when unreadable */
   open(library: Library): Promise<OpenCredentials>;
   /** Removes the credentials, and the folder when nothing else is in it. */
   wipe(): Promise<void>;

@@ -14,13 +14,13 @@ interface Boom {
 /** Sentences for the codes that the provider and the library end a connection with (`DisconnectReason`). */
 const REASONS: Readonly<Record<number, string>> = {
   403: "WhatsApp refuses this account.",
-  405: "WhatsApp asks for a newer client than this gateway has.",
+  405: "WhatsApp requires a newer client than this gateway has.",
   408: "The connection to WhatsApp was lost.",
-  411: "The phone's WhatsApp has no linked devices; update it.",
+  411: "The phone's WhatsApp does not support linked devices; update it.",
   428: "WhatsApp closed the connection.",
   440: "Another program uses this linked device; stop it, or unlink the account and link it again.",
-  500: "WhatsApp does not take this session.",
-  503: "WhatsApp is not available at the moment.",
+  500: "WhatsApp rejected this session.",
+  503: "WhatsApp is currently unavailable.",
 };
 
 /** What the error that ended a connection means. */

@@ -11,7 +11,7 @@ import { createDeviceMemory, type DeviceSocket, openSocket } from "./socket.ts";
 
 /** How long a caller waits for a pairing code. */
 const CODE_MS = 30_000;
-/** Clocks of phones and of this machine differ: what is so much older than the link is history. */
+/** Clocks of phones and of this machine differ; messages older than the link by more than this are history. */
 const HISTORY_SLACK_MS = 10 * 60_000;
 
 export interface ManagerDeps {
@@ -33,14 +33,14 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
   const memory = createDeviceMemory(clock);
   let live: DeviceSocket | undefined;
   let running: Promise<unknown> = Promise.resolve();
-  /** Set while somebody ends the link. */
+  /** Set while the link is being ended. */
   let unlinking: Promise<void> | undefined;
 
   const askForCode = async (socket: DeviceSocket, phone: string): Promise<void> => {
     try {
       state.showCode(await socket.sock.requestPairingCode(phone));
     } catch (error) {
-      log.warn({ err: error }, "no pairing code could be had");
+      log.warn({ err: error }, "could not get a pairing code");
       state.unlinked();
     }
   };
@@ -81,7 +81,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
         scanned = true;
         state.scanned();
         connection.savePosition(String(clock.now())).catch((error) => {
-          log.warn({ err: error }, "the time of the link could not be stored");
+          log.warn({ err: error }, "could not store the time of the link");
         });
       },
       onOpen: (me) => state.linked(me),
@@ -89,7 +89,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
     live = socket;
     const stop = () => void socket.close();
     connection.signal.addEventListener("abort", stop, { once: true });
-    // Given up, or begun in another way: this socket has no purpose any more.
+    // Given up, or restarted in another way: this socket has no purpose any more.
     const unwatch = state.onChange(() => {
       if (method && !scanned && state.method !== method) stop();
     });
@@ -120,7 +120,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
     }
   };
 
-  /** Waits until somebody asks for a link. */
+  /** Waits until somebody requests a link. */
   const untilAsked = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       const done = () => {
@@ -133,33 +133,31 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
       if (signal.aborted || state.method) done();
     });
 
-  /** What the end of a connection means for the account; throws when it is a failure, with a sentence for the user. */
+  /** What the end of a connection means for the account; throws a user-facing message if it is a failure. */
   const settle = async (
     ending: Ending,
     method: LinkMethod | undefined,
     { wasLinked, again }: { wasLinked: boolean; again: boolean },
   ): Promise<void> => {
     if (method && !state.method && state.status().status === "unlinked") {
-      const what = method.by === "qr" ? "scanned the QR code" : "took the pairing code";
+      const what = method.by === "qr" ? "scanned the QR code" : "entered the pairing code";
       throw new Error(`No phone ${what} in time.`);
     }
     if (ending.kind === "logged-out") {
       await credentials.wipe();
       state.unlinked({ loggedOut: wasLinked });
-      throw new Error("The phone ended the link; link the account again.");
+      throw new Error("The phone removed the link; link the account again.");
     }
     // Asked for another way to link, further QR codes, or the connection that follows a scan.
     if (method && state.method && state.method !== method) return;
     if (ending.kind === "qr-spent" && state.method) return;
     if (ending.kind === "restart" && !again) return;
     if (state.method?.by === "code") state.unlinked();
-    throw new Error(
-      ending.kind === "broken" ? ending.reason : "WhatsApp asks for a new connection again and again.",
-    );
+    throw new Error(ending.kind === "broken" ? ending.reason : "WhatsApp keeps asking for a new connection.");
   };
 
   return {
-    /** The connection of the moment. */
+    /** The current connection. */
     get live() {
       return live;
     },
@@ -195,7 +193,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
     async requestPairingCode(phone: string): Promise<string> {
       await loadLibrary();
       if ((await credentials.linkedAs()) !== undefined) {
-        throw new GatewayError("CONFLICT", "This account is linked already; unlink it first.");
+        throw new GatewayError("CONFLICT", "This account is already linked; unlink it first.");
       }
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
       state.request({ by: "code", phone: phone.replace(/\D/g, "") });
@@ -210,7 +208,7 @@ export function createManager({ credentials, state, url, clock, log, onMessage }
       cancel();
       if (code !== undefined) return code;
       if (state.method === method) state.unlinked();
-      throw new GatewayError("INTERNAL", "WhatsApp gave no pairing code; try again.");
+      throw new GatewayError("INTERNAL", "Could not get a pairing code from WhatsApp; try again.");
     },
 
     unlink(): Promise<void> {

@@ -17,7 +17,7 @@ const KEY_INFO: Readonly<Record<InboundMedia["kind"], string>> = {
   document: "WhatsApp Document Keys",
 };
 
-const gone = () => new GatewayError("UPSTREAM_UNAVAILABLE", "it is not available at WhatsApp any more");
+const gone = () => new GatewayError("UPSTREAM_UNAVAILABLE", "it is no longer available at WhatsApp");
 const broken = () => new GatewayError("UPSTREAM_UNAVAILABLE", "it arrived damaged");
 
 /**
@@ -75,7 +75,7 @@ export async function fetchMedia(
   const url = mediaUrl(media.ref, own);
   const key = typeof media.ref.mediaKey === "string" ? Buffer.from(media.ref.mediaKey, "base64") : undefined;
   if (!url || key?.length !== 32)
-    throw new GatewayError("UPSTREAM_UNAVAILABLE", "WhatsApp does not say where it is");
+    throw new GatewayError("UPSTREAM_UNAVAILABLE", "WhatsApp did not say where it is");
   const response = await fetch(url, {
     signal,
     redirect: "error",

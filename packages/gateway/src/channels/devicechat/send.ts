@@ -9,10 +9,10 @@ import type { DeviceSocket } from "./socket.ts";
 const ATTEMPT_MS = 55_000;
 /** The provider confirms what it took within a second or so; a chat is not held up for longer. */
 const ANSWER_MS = 20_000;
-/** So soon an attempt that found no connection is made again: the next one may be there in a moment. */
+/** An attempt that found no connection is repeated this soon: the connection may be back in a moment. */
 const RECONNECTED_MS = 2_000;
 const NOT_CONNECTED = "The linked device is not connected.";
-const UNCERTAIN = "WhatsApp did not confirm the message, so it may have taken it or not.";
+const UNCERTAIN = "WhatsApp did not confirm the message, so it may or may not have arrived.";
 
 interface Failure {
   message?: unknown;
@@ -52,26 +52,26 @@ function createGate(begin: () => void): Gate {
   };
 }
 
-/** What became of a message that failed before it was written. */
+/** Outcome of a message that failed before it was written. */
 function notWritten(error: unknown): SendOutcome {
   const { code, data } = (error ?? {}) as Failure;
   if (code === "ENOENT" || code === "EACCES" || code === "EISDIR") {
-    return { status: "failed", reason: "The file cannot be read." };
+    return { status: "failed", reason: "Could not read the file." };
   }
   const status = typeof data === "number" ? data : 0;
   if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
     return { status: "failed", reason: `WhatsApp refused the recipient (${status}).` };
   }
-  return { status: "retry", reason: "WhatsApp did not get as far as taking the message." };
+  return { status: "retry", reason: "WhatsApp failed before it accepted the message." };
 }
 
-/** What the provider's answer to a message says. */
+/** Interprets the provider's response to a message. */
 function answered({ tag, attrs }: BinaryNode, messageId: string): SendOutcome {
   const code = tag === "ack" ? Number(attrs.error) : Number.NaN;
-  // A receipt of the recipient's phone says that the provider took it, too.
+  // A receipt from the recipient's phone also proves that the provider accepted it.
   if (!attrs.error || tag !== "ack") return { status: "sent", messageId };
   if (code === 429 || code >= 500)
-    return { status: "retry", reason: `WhatsApp did not take the message (${code}).` };
+    return { status: "retry", reason: `WhatsApp did not accept the message (${code}).` };
   return {
     status: "failed",
     reason:

@@ -8,7 +8,7 @@ import { type Ending, endingOf } from "./disconnect.ts";
 import { createInbound } from "./inbound.ts";
 import type { Library } from "./library.ts";
 
-/** A server that says nothing for so long while a connection is made is given up. */
+/** A server that stays silent for this long while connecting is given up. */
 const SILENCE_MS = 20_000;
 const PING_MS = 30_000;
 const QUERY_MS = 20_000;
@@ -120,7 +120,7 @@ export function openSocket(deps: SocketDeps): DeviceSocket {
     fail() {
       // From here on the library cannot tell the provider that it has the message.
       terminate(sock);
-      finish({ kind: "broken", reason: "Messages could not be stored." });
+      finish({ kind: "broken", reason: "Could not store messages." });
     },
   });
 
@@ -156,7 +156,7 @@ export function openSocket(deps: SocketDeps): DeviceSocket {
     else if (!waiting && !over.signal.aborted) arm();
   });
   sock.ev.on("creds.update", () => {
-    credentials.save().catch((error) => deps.log.error({ err: error }, "credentials could not be stored"));
+    credentials.save().catch((error) => deps.log.error({ err: error }, "could not store credentials"));
   });
   sock.ev.on("groups.update", (updates) => {
     for (const { id } of updates) if (id) groups.delete(id);
@@ -190,7 +190,7 @@ export function openSocket(deps: SocketDeps): DeviceSocket {
     remember: (id, message) => sent.set(id, message),
     ended,
     async close() {
-      finish({ kind: "broken", reason: "The connection was ended." });
+      finish({ kind: "broken", reason: "The connection was closed." });
       await Promise.race([sock.end(undefined), sleep(clock, CLOSING_MS)]);
       terminate(sock);
       await inbound.settled();

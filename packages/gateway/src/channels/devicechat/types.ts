@@ -25,7 +25,7 @@ export interface DeviceAdapter extends ChannelAdapter {
   /**
    * Begins to link with a code instead of a QR code; resolves to the code.
    * @param phone International number; everything but its digits is ignored.
-   * @throws {GatewayError} `CONFLICT` when it is linked already, `INTERNAL` when no code could be had.
+   * @throws {GatewayError} `CONFLICT` when it is already linked, `INTERNAL` when no code is available.
    */
   requestPairingCode(phone: string): Promise<string>;
   /** Logs out at the provider, best effort, and wipes the credentials. */

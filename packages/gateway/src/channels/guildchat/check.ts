@@ -3,7 +3,7 @@ import { API_VERSION, apiBase } from "./address.ts";
 /** What the provider says of a token. */
 export type TokenCheck =
   | { ok: true }
-  /** A sentence for the user. */
+  /** A user-facing message. */
   | { refused: string }
   | { unreachable: true };
 
@@ -11,7 +11,7 @@ export type TokenCheck =
 export const TOKEN_REFUSED =
   "Discord does not know this bot token; copy it again from the Bot page of the developer portal.";
 
-/** Asks the provider whether a bot token is good. Never rejects; bound it by `signal`. */
+/** Asks the provider whether a bot token is valid. Never rejects; limit it with `signal`. */
 export async function checkToken(
   settings: { botToken: string; apiBaseUrl?: string | undefined },
   signal: AbortSignal,

@@ -33,16 +33,16 @@ const REFUSALS: Readonly<Record<number, string>> = {
   4004: TOKEN_REFUSED,
   4010: "Discord refuses the connection (invalid shard).",
   4011: "The bot is in too many servers for one connection: Discord asks for several (sharding).",
-  4012: "Discord does not know this version of its gateway any more.",
-  4013: "Discord refuses the intents of the connection.",
+  4012: "Discord no longer supports this version of its gateway.",
+  4013: "Discord refuses the connection's intents.",
   4014: "Discord does not let the bot read messages: switch on the Message Content intent on the Bot page of the developer portal.",
 };
-/** After these a session cannot be taken up. */
+/** After these a session cannot be resumed. */
 const SESSION_GONE = new Set([4003, 4005, 4007, 4009]);
 
 /**
  * Listens until the connection's signal aborts, over as many sockets as Discord asks for, one after another. Rejects
- * with a sentence for the user when there is none for now.
+ * with a user-facing message when there is none for now.
  */
 export async function connect(deps: ConnectDeps, connection: Connection): Promise<void> {
   const { clock } = deps;
@@ -63,7 +63,7 @@ export async function connect(deps: ConnectDeps, connection: Connection): Promis
 }
 
 function sentenceOf({ code, greeted }: Ending): string {
-  return greeted ? `Discord closed the connection (${code}).` : "The gateway of Discord cannot be reached.";
+  return greeted ? `Discord closed the connection (${code}).` : "Discord's gateway cannot be reached.";
 }
 
 /** One socket, and what comes over it. */
@@ -124,12 +124,12 @@ async function address(deps: ConnectDeps, position: Position, signal: AbortSigna
   const { remaining, reset_after: resetAfter } = objectOf(info.session_start_limit);
   if ((numberOf(remaining) ?? LOGINS_KEPT) < LOGINS_KEPT) {
     const minutes = Math.ceil((numberOf(resetAfter) ?? 0) / 60_000);
-    throw new Error(`Discord allows the bot no more logins for ${minutes} minutes.`);
+    throw new Error(`Discord does not allow the bot to log in again for ${minutes} minutes.`);
   }
   const url = own ?? socketUrl(textOf(info.url));
   if (url !== undefined) return url;
   if (result.kind === "broken") throw new Error(unreachable(result.error, "Discord"));
-  throw new Error("Discord does not tell where its gateway is.");
+  throw new Error("Discord did not say where its gateway is.");
 }
 
 async function loginTurn({ logins, clock, token }: ConnectDeps, signal: AbortSignal): Promise<void> {

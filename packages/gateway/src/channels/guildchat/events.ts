@@ -162,14 +162,14 @@ export function createEvents(deps: EventsDeps) {
       });
     },
     /**
-     * Resolves when all that came is stored, and the position with it.
-     * @throws Error with a sentence for the user when it could not be stored
+     * Resolves when everything received is stored, together with the position.
+     * @throws Error with a user-facing message when it could not be stored
      */
     async end(): Promise<void> {
       ended.abort();
       while (running) await running;
       if (failure !== undefined && !connection.signal.aborted) {
-        throw new Error("Messages could not be stored; the log says more.");
+        throw new Error("Could not store messages; see the log for details.");
       }
       await save();
     },

@@ -21,10 +21,10 @@ const NONCE_MS = 120_000;
 /** Times of the last logins by bot token, over all adapters. */
 const logins = new Map<string, number>();
 
-/** The way to Discord. */
+/** The Discord adapter. */
 export const createAdapter: AdapterFactory = async ({ agent, commands, clock }) => {
   const { botToken, apiBaseUrl, gatewayUrl } = agent.guildchat ?? {};
-  if (botToken === undefined) throw new Error("The bot token of Discord is missing.");
+  if (botToken === undefined) throw new Error("The Discord bot token is not set.");
   const api = createApi({ botToken, apiBaseUrl, clock });
   const closed = new AbortController();
 

@@ -32,7 +32,7 @@ function isExpired(url: string, now: number): boolean {
 
 /**
  * Opens a file of a message. Links of Discord end after a day: the message then tells a new one.
- * @throws GatewayError with a sentence for the user
+ * @throws GatewayError with a user-facing message
  */
 export async function openMedia(
   { api, apiBaseUrl, now }: { api: Api; apiBaseUrl: string | undefined; now: number },

@@ -1,28 +1,28 @@
 import { type Loose, numberOf, objectOf, parseJson, textOf } from "../support/payload.ts";
 import { compareIds, isSnowflake } from "./parse.ts";
 
-/** A session of the socket that can be taken up again. */
+/** A session of the socket that can be resumed. */
 export interface Session {
   id: string;
-  /** Address that Discord gave for taking it up. */
+  /** Address that Discord gave for resuming it. */
   url: string;
-  /** Number of the last event that is on disk, or meant nothing. */
+  /** Number of the last event that is on disk or was irrelevant. */
   seq: number;
 }
 
 interface SeenChannel {
-  /** Id of the last message that is on disk, or meant nothing. */
+  /** Id of the last message that is on disk or was irrelevant. */
   last: string;
   guild?: string;
-  /** True once the bot was spoken to there. */
+  /** True once the bot has been addressed there. */
   mentioned?: boolean;
 }
 
-/** Where the connection stands; kept across restarts. */
+/** The connection's position; kept across restarts. */
 export interface Position {
   bot?: { id: string; application: string };
   session?: Session;
-  /** Hash of the commands that are registered. */
+  /** Hash of the registered commands. */
   commands?: string;
   roles: Record<string, string>;
   channels: Record<string, SeenChannel>;
@@ -30,7 +30,7 @@ export interface Position {
   behind: string[];
 }
 
-/** After an interruption as many channels are asked for what was missed. */
+/** Limit on the channels that are asked for missed messages after an interruption. */
 const MAX_CHANNELS = 50;
 const MAX_ROLES = 500;
 
@@ -42,7 +42,7 @@ const record = <T>(value: unknown, read: (value: Loose, key: string) => T | unde
     }),
   );
 
-/** Reads a stored position; what makes no sense in it is forgotten. */
+/** Reads a stored position; invalid parts are dropped. */
 export function readPosition(value: string | undefined): Position {
   const stored = objectOf(value === undefined ? undefined : parseJson(Buffer.from(value)));
   const bot = objectOf(stored.bot);
@@ -66,7 +66,7 @@ export function readPosition(value: string | undefined): Position {
   };
 }
 
-/** Another bot's session, channels and commands are of no use. */
+/** Another bot's session, channels and commands are useless. */
 export function setBot(position: Position, bot: { id: string; application: string }): void {
   if (position.bot && position.bot.id !== bot.id) {
     Object.assign(position, { roles: {}, channels: {}, behind: [] });
@@ -103,7 +103,7 @@ export function saw(
   if (!known) forgetOldest(position);
 }
 
-/** Where nobody speaks to the bot goes first, then what is longest silent. */
+/** Drops channels in which nobody addresses the bot first, then those silent for longest. */
 function forgetOldest(position: Position): void {
   const all = Object.entries(position.channels);
   if (all.length <= MAX_CHANNELS) return;
@@ -114,7 +114,7 @@ function forgetOldest(position: Position): void {
   position.behind = position.behind.filter((id) => id !== oldest);
 }
 
-/** Every known channel may have been missed something. */
+/** Every known channel may have missed messages. */
 export function allBehind(position: Position): void {
   position.behind = Object.keys(position.channels);
 }
@@ -126,12 +126,12 @@ export function caughtUp(position: Position, chatId: string, last: string): void
   if (known && compareIds(last, known.last) > 0) known.last = last;
 }
 
-/** The channel cannot be asked: the others come first. */
+/** The channel cannot be asked right now: the others go first. */
 export function postpone(position: Position, chatId: string): void {
   position.behind = [...position.behind.filter((id) => id !== chatId), chatId];
 }
 
-/** The channel is not there any more, or not for the bot. */
+/** The channel no longer exists, or the bot can no longer see it. */
 export function forget(position: Position, chatId: string): void {
   delete position.channels[chatId];
   position.behind = position.behind.filter((id) => id !== chatId);

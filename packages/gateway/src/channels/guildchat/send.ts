@@ -21,10 +21,10 @@ const MAX_NONCE = 25;
 
 /** https://docs.discord.com/developers/topics/opcodes-and-status-codes#json-json-error-codes */
 const REASONS: Readonly<Record<number, string>> = {
-  10003: "The channel is not there any more, or the bot cannot see it.",
-  10008: "The message is not there any more.",
-  20026: "Discord limits the bot: it has to be verified.",
-  40005: "The file is larger than Discord takes.",
+  10003: "The channel no longer exists, or the bot cannot see it.",
+  10008: "The message no longer exists.",
+  20026: "Discord restricts this bot until it is verified.",
+  40005: "The file is larger than Discord allows.",
   50001: "The bot cannot see the channel.",
   50007: "Discord does not let the bot write to this user, who may have closed direct messages.",
   50013: "The bot may not write in this channel.",
@@ -64,7 +64,7 @@ export async function send(api: Api, outgoing: Outgoing, signal: AbortSignal): P
   return outcomeOf(again ? await post(api, outgoing, payload, signal) : result);
 }
 
-/** Undefined when there is no such file. */
+/** Undefined when the file does not exist. */
 async function post(
   api: Api,
   { target, content, begin }: Outgoing,
@@ -112,14 +112,14 @@ function rowsOf(buttons: readonly Button[]): Payload[] {
 const nonceOf = (key: string) => createHash("sha256").update(key).digest("base64url").slice(0, MAX_NONCE);
 
 function outcomeOf(result: Result | undefined): SendOutcome {
-  if (!result) return { status: "failed", reason: "The file is not there any more." };
+  if (!result) return { status: "failed", reason: "The file no longer exists." };
   switch (result.kind) {
     case "done": {
       const { id } = objectOf(result.body);
       return { status: "sent", ...(isId(id) && { messageId: id }) };
     }
     case "limited":
-      return { status: "retry", reason: "Discord limits the rate of messages.", afterMs: result.afterMs };
+      return { status: "retry", reason: "Discord's rate limit is reached.", afterMs: result.afterMs };
     case "refused":
       return outcomeOfStatus(result.status, reasonOf(result), result.afterMs);
     case "broken":

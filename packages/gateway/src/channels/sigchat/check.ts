@@ -1,9 +1,9 @@
 import { createApi, type Settings } from "./api.ts";
 
-/** What LINE says of a token; `refused` is a sentence for the user. */
+/** LINE's verdict on a token; `refused` is a user-facing message. */
 export type TokenCheck = { ok: true } | { refused: string } | { unreachable: true };
 
-/** Asks LINE whether the channel access token is good. Never rejects; bound it by `signal`. */
+/** Asks LINE whether the channel access token is valid. Never rejects; limit it with `signal`. */
 export async function checkToken(settings: Settings, signal: AbortSignal): Promise<TokenCheck> {
   const { channelAccessToken } = settings;
   // It becomes a header.

@@ -5,13 +5,13 @@ import type { AdapterFactory, InboundMessage, Target } from "../types.ts";
 import { createApi, PROVIDER } from "./api.ts";
 import { createSender, repeatable } from "./send.ts";
 
-/** The animation ends by itself after this, or when a message comes; 5 to 60 in steps of 5. */
+/** The animation ends by itself after this, or when a message arrives; 5 to 60 in steps of 5. */
 const LOADING_SECONDS = 60;
-/** Shown anew a little before it ends. */
+/** Shown again a little before it ends. */
 const LOADING_AGAIN_MS = 55_000;
 const CALL_MS = 10_000;
 
-/** A LINE account: events come by webhook, so there is nothing to connect to. */
+/** A LINE account: events arrive by webhook, so there is nothing to connect to. */
 export const createAdapter: AdapterFactory = async ({ agent, clock, publicLink }) => {
   const api = createApi(agent.sigchat ?? {});
   const closing = new AbortController();

@@ -26,7 +26,7 @@ function quickReply(buttons: readonly Button[]): messagingApi.QuickReply {
   };
 }
 
-/** What LINE takes for one thing to send: files become links, as bots cannot send any. */
+/** A message in LINE's form: files become links, because bots cannot send files. */
 export async function messagesOf(
   content: Content,
   link: PublicLink | undefined,
@@ -54,7 +54,7 @@ async function sizeOf(path: string): Promise<number> {
 function noLink(name: string, mime: string): string {
   const what = mime.startsWith("image/") ? "image" : "file";
   return (
-    `[The ${what} "${name}" cannot be shown here: LINE takes ${what}s from public https addresses only, and this ` +
+    `[The ${what} "${name}" cannot be shown here: LINE accepts ${what}s only from public https addresses, and this ` +
     "gateway has none (gateway.publicUrl).]"
   );
 }

@@ -7,7 +7,7 @@ import { type Api, PROVIDER } from "./api.ts";
 import { messagesOf, type PublicLink } from "./messages.ts";
 
 /**
- * A reply token is good for a minute, and once.
+ * A reply token is valid for a minute, and once.
  * Source: https://developers.line.biz/en/reference/messaging-api/#send-reply-message
  */
 const TOKEN_MS = 50_000;
@@ -16,7 +16,7 @@ const TOKEN_MS = 50_000;
  * Source: https://developers.line.biz/en/docs/messaging-api/retrying-api-request/
  */
 const KEY_MS = 23 * 3_600_000;
-const TAKEN_OR_OVER = "The message may have arrived: LINE does not take its reply token again.";
+const TAKEN_OR_OVER = "The message may have arrived: LINE does not accept its reply token again.";
 
 /** The reply token where a message is sent with it at this time: the first of an answer, soon enough. */
 function tokenAt({ reply, receivedAt, part }: Target, at: number): string | undefined {
@@ -37,7 +37,7 @@ export interface SenderDeps {
   publicLink: PublicLink | undefined;
 }
 
-/** One attempt: a reply where the token is good, else a push, which costs of the account's monthly messages. */
+/** One attempt: a reply while the token is valid, else a push, which counts toward the account's monthly messages. */
 export function createSender({ api, clock, publicLink }: SenderDeps) {
   const reply = async (
     replyToken: string,
@@ -82,13 +82,13 @@ export function createSender({ api, clock, publicLink }: SenderDeps) {
       const token = tokenAt(target, clock.now());
       const replied = token === undefined ? "refused" : await reply(token, messages, outgoing, signal);
       if (replied !== "refused") return replied;
-      // LINE took the first attempt, or its token was over: a push might be the second time.
+      // LINE accepted the first attempt, or its token has expired: a push might deliver it twice.
       if (uncertainAt !== undefined && tokenAt(target, uncertainAt) !== undefined) {
         return { status: "unknown", reason: TAKEN_OR_OVER, final: true };
       }
       return await push(messages, outgoing, signal);
     } catch {
-      return { status: "retry", reason: "The message could not be prepared for LINE." };
+      return { status: "retry", reason: "The gateway could not prepare the message for LINE." };
     } finally {
       end();
     }
@@ -114,7 +114,7 @@ function outcomeOfAnswer(answer: Answer, now: number): SendOutcome {
     return {
       status: "failed",
       reason:
-        "The monthly limit of messages of this LINE account is reached: wait for the next month or change its plan.",
+        "This LINE account has reached its monthly message limit: wait for the next month or change its plan.",
     };
   }
   if (status === 401) {

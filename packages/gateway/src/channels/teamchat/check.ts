@@ -1,13 +1,13 @@
 import { below, exchange, jsonOf } from "../support/exchange.ts";
 
-/** What Slack says of a token; `refused` is a sentence for the user. */
+/** Slack's verdict on a token; `refused` is a user-facing message. */
 export type TokenCheck = { ok: true } | { refused: string } | { unreachable: true };
 
 /** The Web API's address without a slash at its end. */
 export const apiRoot = ({ apiBaseUrl }: { apiBaseUrl?: string | undefined }): string =>
   (apiBaseUrl ?? "https://slack.com/api").replace(/(?<!\/)\/+$/, "");
 
-/** Errors of `auth.test` that speak of the moment, not of the token. */
+/** Errors of `auth.test` that are about the moment, not about the token. */
 const PASSING = new Set([
   "ratelimited",
   "request_timeout",
@@ -23,7 +23,7 @@ const refusal = (error: string) => ({
     "OAuth & Permissions.",
 });
 
-/** Asks Slack whether the bot token is good. Never rejects; bound it by `signal`. */
+/** Asks Slack whether the bot token is valid. Never rejects; limit it with `signal`. */
 export async function checkToken(
   settings: { botToken?: string | undefined; apiBaseUrl?: string | undefined },
   signal: AbortSignal,

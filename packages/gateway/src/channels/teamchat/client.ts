@@ -6,7 +6,7 @@ import { apiRoot } from "./check.ts";
 export type Settings = Pick<NonNullable<AgentConfig["teamchat"]>, "botToken" | "apiBaseUrl">;
 export type { Client };
 
-/** The library writes to the console otherwise, among it what was sent. */
+/** The library would otherwise write to the console, including sent messages. */
 const silent: NonNullable<WebClientOptions["logger"]> = {
   debug() {},
   info() {},

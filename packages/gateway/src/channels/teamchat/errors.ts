@@ -21,7 +21,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   org_login_required: "The workspace is being moved; Slack takes no messages meanwhile.",
   ekm_access_denied: "The workspace's administrators have suspended posting.",
   msg_too_long: "The message is too long for Slack.",
-  no_text: "There is nothing in the message.",
+  no_text: "The message is empty.",
   missing_scope:
     "The app lacks a permission: add the scope chat:write (files:write for files) and install it again.",
   cannot_reply_to_message: "This message cannot be answered in a thread.",
@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   file_uploads_disabled: "Uploading files is turned off in this workspace.",
   storage_limit_reached: "The workspace has no room for more files.",
 };
-/** Slack did surely nothing. */
+/** Slack certainly did nothing. */
 const AGAIN = new Set([
   "ratelimited",
   "rate_limited",
@@ -38,12 +38,12 @@ const AGAIN = new Set([
   "request_timeout",
   "team_added_to_org",
 ]);
-/** Of these Slack says itself that some of the operation may have succeeded. */
+/** For these, Slack itself says that part of the operation may have succeeded. */
 const UNCERTAIN = new Set(["internal_error", "fatal_error"]);
 const MARKUP = new Set(["invalid_blocks", "invalid_blocks_format", "invalid_arguments", "block_mismatch"]);
 const CODE = /^[a-z][a-z0-9_]{0,80}$/;
 
-/** What became of a call that the library rejected. */
+/** Outcome of a call that the library rejected. */
 export function outcomeOfError(error: unknown, now: number): SendOutcome {
   const { code, data, statusCode, headers, retryAfter } = (error ?? {}) as {
     code?: unknown;
@@ -56,7 +56,7 @@ export function outcomeOfError(error: unknown, now: number): SendOutcome {
     case ErrorCode.PlatformError:
       return outcomeOfCode(data?.error);
     case ErrorCode.RateLimitedError:
-      return outcomeOfStatus(429, "Slack limits the rate.", (retryAfter ?? 0) * 1000);
+      return outcomeOfStatus(429, "Slack's rate limit is reached.", (retryAfter ?? 0) * 1000);
     case ErrorCode.HTTPError:
       return outcomeOfStatus(
         statusCode ?? 500,
@@ -71,18 +71,18 @@ export function outcomeOfError(error: unknown, now: number): SendOutcome {
 function outcomeOfCode(error: unknown): SendOutcome {
   // An answer that is no JSON, or was cut, comes as the "error" too.
   if (typeof error !== "string" || !CODE.test(error)) {
-    return { status: "unknown", reason: "Slack's answer could not be read." };
+    return { status: "unknown", reason: "Could not read Slack's response." };
   }
   if (AGAIN.has(error))
-    return { status: "retry", reason: `Slack could not take the message now (${error}).` };
+    return { status: "retry", reason: `Slack could not accept the message right now (${error}).` };
   if (UNCERTAIN.has(error)) {
     return {
       status: "unknown",
-      reason: `Slack failed on the way (${error}) and may have posted the message.`,
+      reason: `Slack failed (${error}) and may have posted the message.`,
     };
   }
   if (MARKUP.has(error))
-    return { status: "markup", reason: `Slack refused the form of the message (${error}).` };
+    return { status: "markup", reason: `Slack refused the message's format (${error}).` };
   return { status: "failed", reason: SENTENCES[error] ?? `Slack refused the message (${error}).` };
 }
 

@@ -14,7 +14,7 @@ interface Clients {
 
 /**
  * Uploads a file and shares it. The library's own upload reads the whole file into memory; this one streams it. Only
- * the last step is seen by anyone, so that whatever breaks before it may be done again.
+ * the last step is visible to anyone, so a failure before it can be retried.
  * Source: https://docs.slack.dev/messaging/working-with-files#uploading_files
  */
 export async function sendFile(
@@ -25,7 +25,7 @@ export async function sendFile(
   now: number,
 ): Promise<SendOutcome> {
   await using opened = await openOutgoing(path);
-  if (!opened) return { status: "failed", reason: "The file is not there any more." };
+  if (!opened) return { status: "failed", reason: "The file no longer exists." };
   const uploaded = await upload(quiet, name, await opened.blob(), signal, now);
   if ("status" in uploaded) return uploaded;
   const file = { id: uploaded.id, title: name };
@@ -46,7 +46,8 @@ async function upload(
 ): Promise<{ id: string } | SendOutcome> {
   try {
     const { upload_url, file_id } = await client.files.getUploadURLExternal({ filename, length: bytes.size });
-    if (!upload_url || !file_id) return { status: "failed", reason: "Slack gave no place for the file." };
+    if (!upload_url || !file_id)
+      return { status: "failed", reason: "Slack returned no upload address for the file." };
     const { status } = await exchange(upload_url, { method: "POST", body: bytes, signal });
     if (status === 200) return { id: file_id };
     return outcomeOfStatus(status, `Slack answered ${status} to the file.`);

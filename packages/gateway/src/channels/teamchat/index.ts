@@ -9,7 +9,7 @@ import { createWorking } from "./working.ts";
 
 const CALL_MS = 10_000;
 
-/** A Slack app: events come by webhook, so there is nothing to connect to. */
+/** A Slack app: events arrive by webhook, so there is nothing to connect to. */
 export const createAdapter: AdapterFactory = async ({ agent, clock, log }) => {
   const settings = agent.teamchat ?? {};
   const closing = new AbortController();

@@ -6,7 +6,7 @@ import { clientFor, type Settings } from "./client.ts";
 /** Host of `url_private`. */
 const FILES_HOST = "files.slack.com";
 
-/** The bot's token goes to Slack's file host alone, and to the host of the configured server. */
+/** The bot's token is sent only to Slack's file host and to the host of the configured server. */
 function mayFetch(address: string, apiBaseUrl: string | undefined): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, host } = new URL(address);
@@ -14,7 +14,7 @@ function mayFetch(address: string, apiBaseUrl: string | undefined): boolean {
   return apiBaseUrl !== undefined && host === new URL(apiBaseUrl).host && /^https?:$/.test(protocol);
 }
 
-/** Opens a file of a message. Rejects with a sentence for the user. */
+/** Opens a file of a message. Rejects with a user-facing message. */
 export async function openFile(
   settings: Settings,
   { ref, mime }: InboundMedia,
@@ -22,7 +22,7 @@ export async function openFile(
 ): Promise<Readable> {
   const url = typeof ref.url === "string" ? ref.url : await lookUp(settings, String(ref.id), signal);
   if (url === undefined || !mayFetch(url, settings.apiBaseUrl)) {
-    throw noFile("Slack keeps it at an address that the bot does not fetch from");
+    throw noFile("Slack stores it at an address that the gateway does not trust");
   }
   return openDownload({
     url,
@@ -44,7 +44,7 @@ async function lookUp(settings: Settings, id: string, signal: AbortSignal): Prom
   const { file } = await clientFor(settings, signal)
     .files.info({ file: id })
     .catch(() => {
-      throw noFile("Slack does not tell where it is");
+      throw noFile("Slack did not say where it is");
     });
   return file?.url_private_download ?? file?.url_private;
 }

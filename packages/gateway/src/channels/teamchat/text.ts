@@ -26,7 +26,7 @@ function readableToken(kind: string, value: string, label: string | undefined): 
   return `${named} (${address})`;
 }
 
-/** Leaves out every mention of a user with the blanks around it; in time proportional to the text, whatever it holds. */
+/** Removes every mention of a user with the blanks around it, in time linear in the text, whatever it contains. */
 function withoutMention(text: string, id: string): string {
   const start = `<@${id}`;
   const parts: string[] = [];

@@ -3,7 +3,7 @@ import { hmacSha256, oneHeader, sameHex } from "../support/signature.ts";
 import type { WebhookChannel, WebhookRequest, WebhookVerdict } from "../types.ts";
 import { parseAction, parseCommand, parseEvent } from "./parse.ts";
 
-/** Requests whose time is further off are replays, or come from a clock that is wrong. */
+/** Requests whose time differs by more are replays, or come from a clock that is wrong. */
 const WINDOW_S = 300;
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const OK = { status: 200, json: { ok: true } } as const;
@@ -20,7 +20,7 @@ function refusal(
   if (!secret || signature === undefined || time === undefined)
     return "The signature or its time is missing.";
   if (!/^\d{1,12}$/.test(time) || Math.abs(Math.floor(now / 1000) - Number(time)) > WINDOW_S) {
-    return "The time of the request is more than five minutes off.";
+    return "The time of the request is off by more than five minutes.";
   }
   const right =
     signature.startsWith("v0=") && sameHex(signature.slice(3), hmacSha256(secret, `v0:${time}:`, body));

@@ -8,7 +8,7 @@ import { platformError } from "./errors.ts";
 const NAME = "hourglass_flowing_sand";
 const CALL_MS = 10_000;
 
-/** A reaction on the message while the agent works on it; nothing where the app may not react. */
+/** A reaction on the message while the agent works on it; nothing if the app may not react. */
 export function createWorking(settings: Settings, clock: Clock, log: Logger, closing: AbortSignal) {
   let allowed = true;
 
@@ -19,7 +19,7 @@ export function createWorking(settings: Settings, clock: Clock, log: Logger, clo
     } catch (error) {
       if (platformError(error) === "missing_scope" && allowed) {
         allowed = false;
-        log.info({}, "the Slack app lacks the scope reactions:write, so messages show no hourglass");
+        log.info({}, "the Slack app lacks the scope reactions:write, so messages get no hourglass");
       }
     } finally {
       late.end();
