@@ -48,7 +48,7 @@ it("a tool waits until it is on disk that the agent has begun, and is refused wh
     if (fails) writes[0]!.reject(new Error("disk"));
     else writes[0]!.resolve();
     await settle();
-    if (fails) expect(answer).toMatch(/could not store/);
+    if (fails) expect(answer).toMatch(/could not record/);
     else expect(answer).toBe("may");
   }
 });

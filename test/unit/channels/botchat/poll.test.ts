@@ -229,7 +229,7 @@ describe("polling", () => {
     };
     api.fault("getUpdates", { kind: "status", status: 429, body });
     const { adapter } = await adapterFor({ botchat: settings(api), clock });
-    expect(await openConnection(adapter).done).toMatch(/^Telegram limits the rate/);
+    expect(await openConnection(adapter).done).toMatch(/^Telegram's rate limit is reached/);
     const calls = api.calls.length;
     const { state } = openConnection(adapter);
     clock.advance(119_000);

@@ -350,7 +350,7 @@ describe("an inbound file", () => {
   it("needs an id [CH-BOTCHAT-2]", async () => {
     const none = { kind: "image", ref: {} } as InboundMedia;
     await expect(fetchMedia({ api: {} as never, fileUrl: String }, none, never)).rejects.toThrow(
-      "holds no file",
+      "contains no file",
     );
   });
 });

@@ -192,7 +192,7 @@ describe("a push", () => {
     line.reachMonthlyLimit();
     expect(await send(outgoing("U1", "x"))).toEqual({
       status: "failed",
-      reason: expect.stringMatching(/monthly limit of messages .* is reached/),
+      reason: expect.stringMatching(/reached its monthly message limit/),
     });
   });
 });

@@ -241,7 +241,7 @@ describe("a file", () => {
       `file://${slack.url.slice(7)}/x`,
       "no address",
     ]) {
-      await expect(fetch({ url }), url).rejects.toThrow("does not fetch from");
+      await expect(fetch({ url }), url).rejects.toThrow("does not trust");
     }
     await expect(fetch({ id: "F9" })).rejects.toThrow("Slack no longer has it");
   });
