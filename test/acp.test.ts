@@ -38,7 +38,7 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     expect(body.attachments).toEqual([{ type: "image", url: expect.stringContaining("/media/") }]);
   });
 
-  it("keeps the text so far when it is stopped, and when its process dies, and goes on", async () => {
+  it("keeps the text so far when it is stopped or its process dies, and continues", async () => {
     const { body: created } = await gateway.json("POST", "/api/v1/agents/assistant/sessions", {
       body: { chat_id: "me" },
     });

@@ -64,7 +64,7 @@ async function startOpenRig(options: GatewayOptions = {}) {
 const mention = `@${BOT.username}`;
 
 describe("Telegram", () => {
-  it("a stranger knocks, is approved, told so, and answered [CH-BOTCHAT-20]", async () => {
+  it("a stranger knocks, is approved, is notified, and gets an answer [CH-BOTCHAT-20]", async () => {
     await using rig = await startRig();
     const { telegram } = rig;
     telegram.message("/start");

@@ -108,7 +108,7 @@ describe.each(files)("$channel", ({ channel, groups, kind, path, group, id }) =>
     }
   });
 
-  it("denies and dismisses, and lists nobody by it [CH-ACCESS-17, CH-ACCESS-25]", async () => {
+  it("denies and dismisses without putting anyone on a list [CH-ACCESS-17, CH-ACCESS-25]", async () => {
     await write(channel, {
       pending: { AAAAAA: entry(), BBBBBB: entry({ senderId: "43" }), CCCCCC: entry({ kind, ...asked }) },
     });
@@ -131,7 +131,7 @@ describe.each(files)("$channel", ({ channel, groups, kind, path, group, id }) =>
     }
   });
 
-  it("changes its policy field by field, and refuses what is none [CH-ACCESS-26]", async () => {
+  it("changes its policy field by field, and refuses unknown values [CH-ACCESS-26]", async () => {
     await write(channel, { mine: 1 });
     const defaults = { dmPolicy: "allowlist", pairing: true, groupPolicy: "allowlist", requireMention: true };
     const first = await call("PATCH", `${channel}/policy`, { requireMention: true });

@@ -126,7 +126,7 @@ describe("the agent update", () => {
 });
 
 describe("GET channels", () => {
-  it("tells of all six what their connection proved, to any key of the agent [CH-HEALTH-1]", async () => {
+  it("reports what the connection of each of the six proved, to any key with access to the agent [CH-HEALTH-1]", async () => {
     const { status, body } = await gateway.json("GET", `${agentPath}/channels`, { key: KEYS.plain });
     expect(status).toBe(200);
     const channels = body.channels as Record<string, unknown>[];

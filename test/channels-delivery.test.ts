@@ -37,7 +37,7 @@ describe("replies", () => {
     expect(rig.slack.texts()).toEqual(["drop", "cut", "after", "later"]);
   });
 
-  it("of unknown outcome are counted and listed, and go out once more when the owner says so [CH-UNSURE-1, CH-UNSURE-4, CH-UNSURE-5]", async () => {
+  it("of unknown outcome are counted and listed, and are sent again at the owner's request [CH-UNSURE-1, CH-UNSURE-4, CH-UNSURE-5]", async () => {
     await using rig = await startTeamchatRig();
     rig.slack.fail(POST, { kind: "drop", taken: false });
     await rig.say("SAY perhaps");
@@ -103,7 +103,7 @@ describe("replies", () => {
     expect(outbox(rig)).toMatchObject([{ state: "sent", attempts: 2 }]);
   });
 
-  it("that a provider answers with 5xx, or that nobody took because it was down, come again and stay in order [CH-OUT-3]", async () => {
+  it("that a provider answers with 5xx, or does not accept because it is down, are retried and stay in order [CH-OUT-3]", async () => {
     await using rig = await startTeamchatRig();
     rig.slack.fail(POST, { kind: "status", status: 503, body: {} });
     await rig.say("SAY first");
@@ -197,7 +197,7 @@ describe("kill -9", () => {
     ]);
   });
 
-  it("in the middle of an answer sends what text there was, with a sentence that it was interrupted [CH-CRASH-3]", async () => {
+  it("in the middle of an answer sends the text so far, and says that it was interrupted [CH-CRASH-3]", async () => {
     await using rig = await startTeamchatRig();
     await rig.say("SLOW 100 50");
     await until(

@@ -46,8 +46,8 @@ const traceOf = async (id: string) =>
 const sent = (trace: Trace) =>
   trace.steps?.some(({ step, state }) => step === "delivery" && state === "sent");
 
-describe("what became of a message", () => {
-  it("is told from received to delivered, in the order of time, by each of its ids [CH-HEALTH-5]", async () => {
+describe("the trace of a message", () => {
+  it("goes from received to delivered, in order of time, and is found by each of its ids [CH-HEALTH-5]", async () => {
     const id = await deliver(textEvent("SAY a secret answer"));
     const trace = await until(async () => {
       const found = await traceOf(id);
@@ -92,7 +92,7 @@ describe("what became of a message", () => {
     expect(metrics).toContain(`agent_gateway_channel_deliveries_total{${labels},state="sent"} 2\n`);
   });
 
-  it("is told of a stranger, who was denied and got a code [CH-HEALTH-5]", async () => {
+  it("covers a stranger who was denied and got a code [CH-HEALTH-5]", async () => {
     const id = await deliver(textEvent("SAY no", { user: "U0002" }));
     const trace = await until(async () => {
       const found = await traceOf(id);

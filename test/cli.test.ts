@@ -259,7 +259,7 @@ describe("files", () => {
 });
 
 describe("looking after the installation", () => {
-  it("config check tells what is wrong and where [CLI-4]", async () => {
+  it("config check reports what is wrong and where [CLI-4]", async () => {
     const fine = await cli(["config", "check", "--json"]);
     expect(fine.code).toBe(0);
     const home = await mkdtemp(join(suite.folder, "home-"));
@@ -299,7 +299,7 @@ describe("looking after the installation", () => {
     }
   });
 
-  it("doctor fails for a taken port, a broken database and a broken configuration, and says how to mend it [CLI-4]", async () => {
+  it("doctor fails for a taken port, a broken database and a broken configuration, and says how to fix it [CLI-4]", async () => {
     const home = await mkdtemp(join(suite.folder, "ill-"));
     await put(
       home,
@@ -326,7 +326,7 @@ describe("looking after the installation", () => {
     }
   });
 
-  it("doctor tells of turns that a crash cut off [CLI-4]", async () => {
+  it("doctor reports turns that a crash cut off [CLI-4]", async () => {
     await using crashed = await startGateway();
     const turn = crashed.send("HANG").catch(() => null);
     await until(async () => {

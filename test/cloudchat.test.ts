@@ -160,7 +160,7 @@ describe("a chat over cloudchat", () => {
     expect(fake.texts()).toEqual(["after the limit", "uncertain", "afterwards"]);
   });
 
-  it("goes on after a restart while the provider was away [CH-CLOUD-15]", async () => {
+  it("continues after a restart during which the provider was down [CH-CLOUD-15]", async () => {
     const gateway = await start();
     await fake.down();
     await say(gateway, "SAY patience", "wamid.p");

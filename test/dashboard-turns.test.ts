@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/ch
     expect(longestMs, "ms in which the page answered nothing").toBeLessThan(3000);
   });
 
-  it("tells what keeps an agent from starting, in its chat and on the status page [PAGE-6]", async () => {
+  it("shows what keeps an agent from starting, in its chat and on the status page [PAGE-6]", async () => {
     const { body } = await gateway.json("GET", "/api/v1/agents");
     const [first, ...others] = body.agents as Record<string, unknown>[];
     const problem =

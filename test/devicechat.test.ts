@@ -178,7 +178,7 @@ describe("accounts", () => {
     expect(phone.stanzas.some(({ content }) => removed(content))).toBe(true);
   });
 
-  it("of two accounts default can be deleted, too, and is not there any more then", async () => {
+  it("of two accounts, default can be deleted too, and is then gone", async () => {
     await start();
     await post("accounts", { id: "work" });
     expect((await remove("accounts/default")).status).toBe(200);

@@ -63,7 +63,7 @@ describe("space", () => {
     expect((await again.send("SAY still answering")).status).toBe(200);
   });
 
-  it("below the floor nothing new is stored, the rest goes on [SPACE-2]", async () => {
+  it("below the floor nothing new is stored; everything else continues [SPACE-2]", async () => {
     await using gateway = await startGateway();
     const first = await gateway.send("SAY before");
     const running = gateway.send("SLOW 20 100", { session_id: first.body.session_id });
@@ -222,7 +222,7 @@ describe("secrets on the command line", () => {
 });
 
 describe("a chat on the command line", () => {
-  it("is found by its caller's name and by its stored one; another is told of with the nearest [CLI-CHAT-1]", async () => {
+  it("is found by its caller's name and by its stored one; an unknown one is reported with the nearest names [CLI-CHAT-1]", async () => {
     await using gateway = await startGateway();
     const first = await gateway.send("SAY hello");
     await gateway.send("SAY hello", { chat_id: "melanie" });

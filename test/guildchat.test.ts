@@ -82,7 +82,7 @@ const mention = `<@${GUILD_BOT.id}>`;
 const mentions = [{ id: GUILD_BOT.id, username: GUILD_BOT.username }];
 
 describe("Discord", () => {
-  it("a stranger knocks, is approved, told so, and answered [CH-GUILDCHAT-18]", async () => {
+  it("a stranger knocks, is approved, is notified, and gets an answer [CH-GUILDCHAT-18]", async () => {
     await using rig = await startRig();
     await rig.connected();
     rig.say("hello?");
@@ -191,7 +191,7 @@ describe("Discord", () => {
     expect(rig.discord.state).toMatchObject({ logins: 1, resumed: 1 });
   });
 
-  it("forced disconnects lose nothing and double nothing, whether the session goes on or not [CH-GUILDCHAT-19]", async () => {
+  it("forced disconnects lose and repeat nothing, whether the session continues or not [CH-GUILDCHAT-19]", async () => {
     await using rig = await startOpenRig();
     rig.say("SAY first");
     await rig.said(1, "the first answer");
@@ -215,7 +215,7 @@ describe("Discord", () => {
     expect(await rig.health()).toMatchObject({ connected: true, lastError: null });
   });
 
-  it("stopped or killed in mid-conversation, it goes on where it was [CH-GUILDCHAT-19]", async () => {
+  it("stopped or killed in mid-conversation, it continues where it was [CH-GUILDCHAT-19]", async () => {
     await using rig = await startOpenRig();
     const wanted: string[] = [];
     for (let round = 0; round < 4; round++) {
@@ -271,7 +271,7 @@ describe("Discord", () => {
     ]);
   });
 
-  it("a refused token is told, and reported as not connected [CH-GUILDCHAT-6]", async () => {
+  it("a refused token is shown, and reported as not connected [CH-GUILDCHAT-6]", async () => {
     await using rig = await startRig();
     await rig.connected();
     rig.discord.state.resumes = false;

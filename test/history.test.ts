@@ -221,7 +221,7 @@ describe("search", () => {
     }
   });
 
-  it("q is required and not empty; limit defaults to 20 and is at most 100; offset goes on [HIST-8]", async () => {
+  it("q is required and not empty; limit defaults to 20 and is at most 100; offset continues [HIST-8]", async () => {
     expect((await get("/chats/api-seed/messages/search")).status).toBe(400);
     expect((await search("")).status).toBe(400);
     const first = (await search("#")).body as unknown as { messages: Message[]; total: number };
@@ -343,7 +343,7 @@ describe("moving data", () => {
     expect((await post(ndjson(seed), "assistant", KEYS.write)).status).toBe(403);
   });
 
-  it("a sender that goes away in the middle leaves nothing and hinders nobody [HIST-12]", async () => {
+  it("a sender that disconnects halfway leaves nothing behind and blocks no one [HIST-12]", async () => {
     const line = ndjson([{ ...seed[0], chatId: "api-gone", sessionId: randomUUID() }]);
     await new Promise<void>((resolve) => {
       const req = httpRequest(`${gateway.url}${BASE}/history/import`, {

@@ -124,7 +124,7 @@ describe("state folders", () => {
 });
 
 describe("pipes, devices and giants", () => {
-  it("in place of files keep nobody waiting [FILE-3]", async () => {
+  it("in place of files keep no one waiting [FILE-3]", async () => {
     const names = ["AGENTS.md", "GREETING.md", ".guildchat-state/access.json", "pipe\nwith a line", "pipe"];
     await mkdir(join(workspace, ".guildchat-state"), { recursive: true });
     for (const name of names) await run("mkfifo", [join(workspace, name)]);

@@ -52,7 +52,7 @@ describe("a message", () => {
     expect(events.at(-1)!.data.session_id).toMatch(UUID);
   });
 
-  it("tells of tools, thinking and images [TURN-3, MSG-10]", async () => {
+  it("reports tools, thinking and images [TURN-3, MSG-10]", async () => {
     const tools = await gateway.stream("TOOL Bash");
     const use = tools.find(({ data }) => data.type === "tool_use");
     const result = tools.find(({ data }) => data.type === "tool_result");
@@ -68,7 +68,7 @@ describe("a message", () => {
     expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(20);
   });
 
-  it("opens a session, and goes on in it when its id is sent [MSG-4]", async () => {
+  it("opens a session, and continues it when its id is sent [MSG-4]", async () => {
     const first = await gateway.send("hello", { chat_id: "goes-on" });
     const second = await gateway.send("again", { chat_id: "goes-on", session_id: first.body.session_id });
     expect(second.body.session_id).toBe(first.body.session_id);

@@ -22,7 +22,7 @@ describe("monitoring", () => {
     }
   });
 
-  it("/status, /processes and /metrics tell of a turn that ran [MON-4]", async () => {
+  it("/status, /processes and /metrics report a turn that ran [MON-4]", async () => {
     const { body: reply } = await gateway.send("PID");
     const pid = Number(/\d+/.exec(String(reply.response))?.[0]);
     const { body: status } = await gateway.json("GET", "/status");

@@ -136,7 +136,7 @@ describe("an agent CLI that is not logged in", () => {
     }
   });
 
-  it("is told with what to do where it is configured: in the record and by doctor [LOG-2]", async () => {
+  it("is shown with what to do about it: in the record and by doctor [LOG-2]", async () => {
     const dir = await installClaude(false);
     const env = { ...noLogin, HOME: join(dir, "home") };
     await using gateway = await startGateway({

@@ -83,7 +83,7 @@ describe("LINE", () => {
     expect(line.taken[0]).toMatchObject({ via: "push", to: "U0001" });
   });
 
-  it("the sender's name is told to the agent, a group answers where it was asked [CH-SIG-8, CH-SIG-11]", async () => {
+  it("the agent gets the sender's name, and a group is answered where it asked [CH-SIG-8, CH-SIG-11]", async () => {
     await start({ ...allowed, groupAllowlist: ["C0001"] });
     line.names.set("U0002", "Eve\n\u202eof LINE\u0007");
     await deliver(textEvent("RAW hello", { user: "U0002", group: "C0001" }));
@@ -113,7 +113,7 @@ describe("LINE", () => {
     expect(await readFile(path, "utf8")).toBe("<script>alert(1)</script>");
   });
 
-  it("a file that cannot be had still makes a turn, which says why [CH-FILES-9]", async () => {
+  it("a file that cannot be fetched still starts a turn, which says why [CH-FILES-9]", async () => {
     await start(allowed);
     line.files.set("2", { bytes: Buffer.alloc(0) });
     await deliver(messageEvent({ type: "file", id: "404", fileName: "RAW.pdf" }));

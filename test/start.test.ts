@@ -234,7 +234,7 @@ describe("the end", () => {
 });
 
 describe("the version", () => {
-  it("is told on stdout alone [START-2]", async () => {
+  it("is printed on stdout only [START-2]", async () => {
     const { code, stdout, stderr } = await runProgram([process.execPath, bin, "--version"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(VERSION);

@@ -112,7 +112,7 @@ describe("the starter", () => {
     expect((await gateway.request("DELETE", `${AGENT}/sessions/${id}?chat_id=me`)).status).toBe(204);
   });
 
-  it("works with media: it tells what came and shares it back [RUN-2]", async () => {
+  it("works with media: it describes what arrived and shares it back [RUN-2]", async () => {
     const { body } = await gateway.json("POST", `${AGENT}/media`, {
       headers: { "content-type": "image/png", "x-filename": "dot.png" },
       raw: PNG as unknown as BodyInit,

@@ -81,7 +81,7 @@ describe("Slack", () => {
     expect(slack.texts()).toEqual(["once", "last"]);
   });
 
-  it("a mention that comes as two events is answered once, what is said in the same moment each by itself [CH-TEAMIN-7]", async () => {
+  it("a mention that arrives as two events is answered once; messages sent at the same moment are answered separately [CH-TEAMIN-7]", async () => {
     await start({ ...allowed, requireMention: false });
     await say("<@UBOT> SAY both", { ...inChannel, ts: "17.1" });
     await say("<@UBOT> SAY both", { channel: "C0001", channel_type: "channel", ts: "17.1" });

@@ -157,7 +157,7 @@ describe("steps", () => {
     expect(reply!.steps![0]).toMatchObject({ input: used!.input, result: settled!.result });
   });
 
-  it("of one message are bounded, and the last tells how many are left out [STEP-2]", async () => {
+  it("of one message are limited, and the last says how many are left out [STEP-2]", async () => {
     const id = await session();
     const frames = await gateway.stream("MANYTOOLS 80 5000", { session_id: id });
     expect(eventsOf(frames, "tool_result")).toHaveLength(80);
@@ -188,7 +188,7 @@ describe("steps", () => {
 describe("a model that does not answer", () => {
   const MESSAGE = "The model provider limits the rate of requests (429).";
 
-  it("is told with each attempt, and in what ends the turn [RETRY-1, RETRY-2, RETRY-3]", async () => {
+  it("is reported with each attempt, and with the end of the turn [RETRY-1, RETRY-2, RETRY-3]", async () => {
     const id = await session();
     const frames = await gateway.stream("RETRYFAIL 2 429 20", { session_id: id });
     expect(eventsOf(frames, "retry")).toMatchObject([

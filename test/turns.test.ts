@@ -237,7 +237,7 @@ describe("large and awkward output", () => {
     expect(Date.now() - started).toBeLessThan(1900);
   });
 
-  it("a reader that does not read delays nobody and gets the whole text later [TURN-23]", async () => {
+  it("a reader that does not read delays no one and gets the whole text later [TURN-23]", async () => {
     const id = await session();
     const stalled = await open("DELTAS 20000", { session_id: id });
     const quick = await until(async () => {

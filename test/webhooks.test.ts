@@ -128,7 +128,7 @@ function mutated(pick: (below: number) => number, n: number): Shot {
 }
 
 describe("the running gateway's webhooks", () => {
-  it("accept none of 10,000 mutated bodies and headers, and store nothing of them [CH-HOOK-12]", async () => {
+  it("accept none of 10,000 mutated bodies and headers, and store nothing [CH-HOOK-12]", async () => {
     const pick = random(20_261_121);
     const agent = new Agent({ keepAlive: true, maxSockets: 24 });
     const { hostname, port } = new URL(gateway.url);

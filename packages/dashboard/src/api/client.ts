@@ -23,7 +23,7 @@ export function mediaUrl(agentId: string, mediaPath: string): string {
   return `/api/v1/agents/${encodeURIComponent(agentId)}/media/${path}`;
 }
 
-/** What to tell the reader about any thrown value. */
+/** The user-facing message for any thrown value. */
 export function sentence(error: unknown): string {
   if (!(error instanceof GatewayError)) {
     return "Something went wrong on this page. Reload it and try again.";

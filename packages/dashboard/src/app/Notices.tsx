@@ -13,7 +13,7 @@ export function DiskBanner() {
   );
 }
 
-/** Sentences about what went wrong, and the line that only screen readers get. */
+/** Error messages, and the line for screen readers only. */
 export function Notices() {
   return (
     <>

@@ -1,7 +1,7 @@
 import type { RuntimeStatus } from "@agent-gateway/contract";
 import { problemOf } from "./runtime.ts";
 
-/** What keeps an agent from working, and its warnings when they are asked for; nothing when all is well. */
+/** What keeps an agent from working and, if requested, its warnings; nothing when all is well. */
 export function AgentNotice({ status, warnings }: { status: RuntimeStatus | undefined; warnings: boolean }) {
   if (!status) return null;
   const problem = problemOf(status);

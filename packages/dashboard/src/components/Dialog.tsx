@@ -20,7 +20,7 @@ export function ask(question: Question): Promise<string | undefined> {
   });
 }
 
-/** Shows what `ask` asks. Stands once in the page. */
+/** Shows the question of `ask`. Rendered once per page. */
 export function DialogHost() {
   const question = asked.value;
   return question && <Dialog key={question.title} question={question} />;

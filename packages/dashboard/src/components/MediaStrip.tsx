@@ -13,7 +13,7 @@ export interface Medium {
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 
-/** Files of a message: what the user attached and what the agent shared. Addresses elsewhere are not loaded. */
+/** Files of a message, attached by the user or shared by the agent. Files on other hosts are not loaded. */
 export function mediaOf(agentId: string, message: Pick<Message, "attachments" | "mediaFiles">): Medium[] {
   const sent = (message.mediaFiles ?? []).map((path) => ({
     url: mediaUrl(agentId, path),

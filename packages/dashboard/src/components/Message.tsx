@@ -11,7 +11,7 @@ type Shown = Pick<
   "role" | "content" | "interrupted" | "attachments" | "mediaFiles" | "error" | "steps"
 > & { ts?: number };
 
-/** One message; what the user wrote is shown as written, what the agent wrote is formatted. */
+/** One message: the user's text as written, the agent's text formatted. */
 export function Message({
   agentId,
   author,
@@ -21,7 +21,7 @@ export function Message({
   agentId: string;
   author: string;
   message: Shown;
-  /** Below an error: what can be done about it. */
+  /** What can be done about an error, shown below it. */
   children?: ComponentChildren;
 }) {
   const { role, content, ts, interrupted, error } = message;

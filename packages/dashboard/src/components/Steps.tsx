@@ -89,7 +89,7 @@ function Part({ name, text }: { name: string; text: string | undefined }) {
   );
 }
 
-/** JSON as people read it; what is cut off or no JSON stays as it is. */
+/** Formats JSON for reading; cut-off or invalid JSON stays as it is. */
 function indented(input: string): string {
   try {
     return JSON.stringify(JSON.parse(input), null, 2);

@@ -5,7 +5,7 @@ import type { Command, Model } from "../api/types.ts";
 export const commands = signal<readonly Command[]>([]);
 export const models = signal<readonly Model[]>([]);
 
-/** Loads what the composer and the model picker offer. */
+/** Loads the choices of the composer and the model picker. */
 export async function loadCatalogue(): Promise<void> {
   const [{ commands: known }, { models: offered }] = await Promise.all([
     client.call("commands"),

@@ -18,10 +18,10 @@ export interface Policy {
 }
 export type PolicyChange = Partial<Pick<Policy, "dmPolicy" | "groupPolicy" | "pairing" | "requireMention">>;
 
-/** An account of `devicechat`, with what its linking shows now. */
+/** An account of `devicechat`, with the current state of its linking. */
 export type Device = DeviceAccount & { live: DeviceStatus | undefined };
 
-/** What the page shows of one agent. */
+/** The page's data for one agent. */
 export interface Overview {
   agentId: string;
   channels: readonly ChannelState[];

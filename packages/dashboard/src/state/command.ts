@@ -5,7 +5,7 @@ export const isCommand = (text: string): boolean => /^\/\p{L}[^\s/]*(?:\s|$)/u.t
 
 const count = (value: unknown, noun: string) => `${value} ${noun}${value === 1 ? "" : "s"}`;
 
-/** Says in a sentence what a command did. */
+/** Describes a command's result in a sentence. */
 export function describeResult({ command, result }: CommandReply): string {
   switch (command) {
     case "/session":

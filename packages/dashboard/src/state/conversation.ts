@@ -151,7 +151,7 @@ async function loadModel(signal = control.signal): Promise<void> {
   });
 }
 
-/** Joins the turn that runs in the session on view, whoever started it. */
+/** Joins the running turn of the session on view, no matter who started it. */
 export function followIfBusy(): void {
   const at = current;
   if (!at?.sessionId || live.value || statusAskedAt() < lastEnd) return;
@@ -160,7 +160,7 @@ export function followIfBusy(): void {
   void showTurn(where, resumeFrames(where, control.signal)).catch(report);
 }
 
-/** Shows a turn of the session on view to its end, then what the history says of it. */
+/** Shows a turn of the session on view to its end, then its record in history. */
 export async function showTurn(
   where: Place & { sessionId: string },
   frames: ReturnType<typeof resumeFrames>,

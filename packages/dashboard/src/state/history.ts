@@ -81,7 +81,7 @@ export async function showLater(place: HistoryPlace): Promise<void> {
   });
 }
 
-/** Searches a chat; a search that goes on adds to what was found. */
+/** Searches a chat; continuing a search adds to its results. */
 export async function search(
   place: HistoryPlace,
   q: string,

@@ -9,7 +9,7 @@ export interface LiveTurn {
   sessionId: string;
   /** Undefined until the first frame. */
   requestId: string | undefined;
-  /** Of the last frame: where a reader goes on after its connection broke. */
+  /** Number of the last frame: where a reader continues after its connection was lost. */
   seq: number;
   steps: readonly Step[];
   attachments: readonly SharedFile[];
@@ -49,7 +49,7 @@ export function applyFrame(before: LiveTurn, frame: TurnFrame): LiveTurn {
       const { id, name, title, input } = frame;
       const tool: Step = { type: "tool", id, name, title, input, state: "running" };
       const known = turn.steps.findIndex((step) => step.type === "tool" && step.id === id);
-      // A tool may be told again once its input is complete.
+      // A tool may be reported again once its input is complete.
       const steps = known < 0 ? [...turn.steps, tool] : turn.steps.with(known, tool);
       return { ...turn, steps, retry: undefined };
     }

@@ -1,6 +1,6 @@
 import type { Message } from "../api/types.ts";
 
-/** A line of the page's own between the messages: the result of a command, or what went wrong. */
+/** A line that the page itself puts between the messages: a command's result, or an error. */
 export interface Note {
   id: number;
   kind: "info" | "error";

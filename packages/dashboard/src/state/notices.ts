@@ -9,11 +9,11 @@ export interface Notice {
 
 /** Sentences that stand above the page until they are dismissed, the latest last. */
 export const notices = signal<readonly Notice[]>([]);
-/** What a screen reader says next; the page shows the same elsewhere. */
+/** The next text for screen readers; the page shows the same elsewhere. */
 export const announcement = signal("");
 
 const MAX_SHOWN = 4;
-/** A mere remark goes by itself; an error waits for the reader. */
+/** A remark disappears on its own; an error stays until dismissed. */
 const INFO_MS = 8000;
 const MAX_SAID = 4000;
 let counter = 0;
@@ -29,7 +29,7 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-/** Shows what went wrong; a request that was called off says nothing. */
+/** Shows an error; a cancelled request shows nothing. */
 export function report(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
   notify(sentence(error), "error");
@@ -40,7 +40,7 @@ export function announce(text: string): void {
   announcement.value = text.slice(0, MAX_SAID).replace(/[*`#|]+/g, "");
 }
 
-/** Runs an action of the user; its failure becomes a notice. True when it succeeded. */
+/** Runs a user's action; a failure becomes a notice. True on success. */
 export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();

@@ -20,7 +20,7 @@ export const place = computed(() => {
 });
 export type Place = NonNullable<typeof place.value>;
 
-/** What an agent is called on the page. */
+/** An agent's name on the page. */
 export const agentName = (id: string): string => agents.value?.find((agent) => agent.id === id)?.name || id;
 
 /** Where the chat view begins: the agent and chat used last, else the first agent. */
@@ -50,7 +50,7 @@ export function settlePlace(): void {
 
 export async function loadAgents(abort?: AbortSignal): Promise<void> {
   const reply = await client.call("listAgents", { signal: abort });
-  // The same answer again must not make every view begin anew.
+  // An unchanged answer must not make every view start over.
   if (JSON.stringify(reply.agents) !== JSON.stringify(agents.peek())) agents.value = reply.agents;
 }
 

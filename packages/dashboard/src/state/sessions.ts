@@ -5,7 +5,7 @@ import { openSession, place } from "./place.ts";
 
 /** Sessions of the chat on view, the latest first; undefined while they load. */
 export const sessions = signal<readonly Session[] | undefined>(undefined);
-/** What the gateway last said of itself. */
+/** The gateway's latest status. */
 export const status = signal<Status | undefined>(undefined);
 
 /** Ids of the sessions in which a turn runs now. */
@@ -41,7 +41,7 @@ export async function loadSessions(signal?: AbortSignal): Promise<void> {
   if (now?.agentId === here.agentId && now.chatId === here.chatId) sessions.value = reply.sessions;
 }
 
-/** Makes a session; its name comes from `name`, else from the first message. */
+/** Creates a session; its name comes from `name`, else from the first message. */
 export async function createSession(
   here: { agentId: string; chatId: string },
   naming: { name?: string; prompt?: string },
@@ -78,7 +78,7 @@ export async function clearSession(sessionId: string): Promise<void> {
   await client.call("clearSession", { params, body: { chat_id } });
 }
 
-/** Gives a sentence on what was kept. */
+/** Returns a sentence about what was kept. */
 export async function compactSession(sessionId: string): Promise<string> {
   const { params, chat_id } = target(sessionId);
   const result = await client.call("compactSession", { params, body: { chat_id } });

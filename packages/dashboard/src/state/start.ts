@@ -11,7 +11,7 @@ import { loadSessions, loadStatus, sessions } from "./sessions.ts";
 
 /** How often the page asks which sessions are busy. */
 const STATUS_MS = 4000;
-/** How often it asks what keeps agents, or the gateway, from working. */
+/** How often to check what keeps agents, or the gateway, from working. */
 const TROUBLE_MS = 15_000;
 
 const TITLES = { chat: "Chat", channels: "Channels", history: "History", status: "Status" };

@@ -17,7 +17,7 @@ export type Step =
   /** So many more that the gateway did not keep. */
   | { type: "omitted"; count: number };
 
-/** The pieces of a stored answer; what its steps do not cover of the text comes last. */
+/** The pieces of a stored answer; text that its steps do not cover comes last. */
 export function stepsOf({ content, steps = [] }: Pick<Message, "content" | "steps">): Step[] {
   const pieces: Step[] = [];
   let at = 0;

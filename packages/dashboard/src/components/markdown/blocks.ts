@@ -25,7 +25,7 @@ export type Block = { raw: string } & (
   | { type: "rule" }
 );
 
-/** Quotes and lists within each other; what lies deeper is text. */
+/** Quotes and lists within each other; anything nested deeper is text. */
 const MAX_DEPTH = 6;
 
 /** Reads the blocks of a Markdown text, in time proportional to its length; nothing in it is markup of the page. */
@@ -87,7 +87,7 @@ function readParagraph(lines: string[], at: number, depth: number): Read {
   return { block: { type: "paragraph", text: lines.slice(at, end).join("\n").trim() }, end };
 }
 
-/** A fence without an end goes to the end of the text: that is how a streamed one looks on its way. */
+/** An unclosed fence runs to the end of the text: a streamed one looks like that until it is complete. */
 function readCode(lines: string[], at: number, fence: Fence): Read {
   let end = at + 1;
   while (end < lines.length && !closesFence(lines[end] as string, fence)) end++;

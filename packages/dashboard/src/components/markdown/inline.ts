@@ -9,11 +9,11 @@ export type Inline =
   | { type: "link"; href: string; children: Inline[] }
   | { type: "break" };
 
-/** Emphasis and links within each other; what lies deeper is text. */
+/** Emphasis and links within each other; anything nested deeper is text. */
 const MAX_DEPTH = 8;
 const SPECIAL = /[\\`*_~[!<\n]|https?:\/\//g;
 
-/** What is known of a text while it is read, so that nothing is searched for twice. */
+/** Parser state for a text, so that nothing is searched for twice. */
 interface Scan {
   text: string;
   depth: number;

@@ -7,7 +7,7 @@ import { Devices } from "./Devices.tsx";
 import { FACTS } from "./facts.ts";
 import { PolicyForm } from "./PolicyForm.tsx";
 
-/** One channel of an agent: its state, and what can be changed of it. */
+/** One channel of an agent: its state and its settings. */
 export function ChannelCard({ overview, state }: { overview: Overview; state: ChannelState }) {
   const { agentId, policies, devices } = overview;
   const { channel, enabled, connected, configured } = state;

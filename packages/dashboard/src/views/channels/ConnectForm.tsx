@@ -8,11 +8,11 @@ interface Props {
   agentId: string;
   channel: ChannelName;
   enabled: boolean;
-  /** It has what it needs, also while it is off. */
+  /** It has the required settings, even while it is off. */
   configured: boolean;
 }
 
-/** Connects a channel with its tokens, or gives it new ones; what is typed goes to the gateway and stays nowhere. */
+/** Connects a channel with its tokens, or replaces them; the input goes to the gateway and is not kept on the page. */
 export function ConnectForm(props: Props) {
   const { agentId, channel, enabled, configured } = props;
   if (channel === "cloudchat") return null;

@@ -6,7 +6,7 @@ import { sendAgain } from "../../state/channels.ts";
 import { announce, attempt } from "../../state/notices.ts";
 import { FACTS } from "./facts.ts";
 
-/** Replies that may not have arrived, each with a way to send it once more. Absent when there are none. */
+/** Replies that may not have arrived, each with a button to send it again. Absent when there are none. */
 export function NotConfirmed({ agentId, deliveries }: { agentId: string; deliveries: readonly Delivery[] }) {
   if (deliveries.length === 0) return null;
   return (

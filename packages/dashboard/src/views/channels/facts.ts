@@ -9,16 +9,16 @@ export interface TokenField {
 interface Facts {
   /** The service that people know. */
   service: string;
-  /** Where what is to be pasted is found, in a sentence. */
+  /** Where to find the value to paste, in a sentence. */
   how: string;
   tokens: readonly TokenField[];
-  /** What groups are called there. */
+  /** The channel's word for groups. */
   groups: string;
   /** The provider calls the gateway. */
   webhook?: true;
 }
 
-/** What the page says of each channel; docs/channels tells the rest. */
+/** The page's text for each channel; docs/channels has the rest. */
 export const FACTS: Readonly<Record<ChannelName, Facts>> = {
   botchat: {
     service: "Telegram",

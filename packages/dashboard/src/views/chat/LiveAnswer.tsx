@@ -2,7 +2,7 @@ import { MediaStrip, sharedMedia } from "../../components/MediaStrip.tsx";
 import { Steps } from "../../components/Steps.tsx";
 import type { LiveTurn } from "../../state/live-turn.ts";
 
-/** The agent's answer while it comes. Screen readers get it as a whole once it is complete. */
+/** The agent's answer while it streams in. Screen readers get it as a whole once it is complete. */
 export function LiveAnswer({ author, turn }: { author: string; turn: LiveTurn }) {
   return (
     <article class="message assistant live" aria-busy="true">

@@ -10,7 +10,7 @@ import { send } from "../../state/send.ts";
 import { LiveAnswer } from "./LiveAnswer.tsx";
 import { NoteLine } from "./NoteLine.tsx";
 
-/** This near to the end, in CSS pixels, the list follows what comes. */
+/** Within this distance of the end, in CSS pixels, the list follows new messages. */
 const NEAR_END = 80;
 
 export function MessageList({ here }: { here: Place }) {
@@ -27,7 +27,7 @@ export function MessageList({ here }: { here: Place }) {
     return () => observer.disconnect();
   }, []);
 
-  // Who sends a message wants to see what becomes of it.
+  // Whoever sends a message wants to see the reply.
   const sending = pending.value !== undefined;
   useLayoutEffect(() => {
     if (!sending) return;

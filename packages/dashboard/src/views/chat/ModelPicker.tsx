@@ -9,7 +9,7 @@ export function ModelPicker({ here }: { here: Place }) {
   const agent = agents.value?.find(({ id }) => id === here.agentId);
   const chosen = chosenModel.value?.agentId === here.agentId ? chosenModel.value.id : undefined;
   const current = (here.sessionId ? model.value : chosen) ?? agent?.model ?? "";
-  // An agent with models of its own tells them once it has a session.
+  // An agent with its own models lists them once it has a session.
   const own = agent?.runtime_status.type === "acp" ? [] : models.value;
   const offered = (here.sessionId ? sessionModels.value : undefined) ?? own;
   // Without a catalogue there is nothing to choose from.

@@ -6,7 +6,7 @@ import { runtimeName } from "../../components/runtime.ts";
 import { agents, DEFAULT_CHAT, type Place } from "../../state/place.ts";
 import { go } from "../../state/route.ts";
 
-/** What contract section 1 allows as a `chat_id`. */
+/** Values that contract section 1 allows as a `chat_id`. */
 const CHAT_ID = /^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,128}$/;
 /** Stored name of a chat that began over the API. */
 const API_PREFIX = "api-";

@@ -72,7 +72,7 @@ async function remove(session: Session): Promise<void> {
   if (sure !== undefined) await deleteSession(session.id);
 }
 
-/** What can be done with a session; what a running turn forbids is disabled. */
+/** Actions on a session; those that a running turn forbids are disabled. */
 export function sessionActions(session: Session, busy: boolean): MenuEntry[] {
   return [
     { label: "Rename…", run: () => attempt(() => rename(session)) },

@@ -10,7 +10,7 @@ import { Browse } from "./Browse.tsx";
 import { Found } from "./Found.tsx";
 import { HistoryPicker } from "./HistoryPicker.tsx";
 
-/** Reads and searches what was said in any chat of an agent. */
+/** Shows and searches the history of any chat of an agent. */
 export function HistoryView() {
   const at = route.value;
   const query = at.view === "history" ? at.query : "";

@@ -22,7 +22,7 @@ function State({ row: { isRunning, problem, runs } }: { row: Row }) {
   return <>{isRunning ? "running" : "idle"}</>;
 }
 
-/** The agents of this gateway, and below them what keeps one from working. */
+/** The agents of this gateway, each with what keeps it from working. */
 export function AgentTable({ agents: rows }: { agents: Status["agents"] }) {
   const runtimes = new Map((agents.value ?? []).map(({ id, runtime_status }) => [id, runtime_status]));
   return (

@@ -11,7 +11,7 @@ import { ProcessTable } from "./ProcessTable.tsx";
 
 const EVERY_MS = 5000;
 
-/** What runs now: agents, live sessions and processes. */
+/** Everything that is running: agents, live sessions and processes. */
 export function StatusView({ keyless = false }: { keyless?: boolean }) {
   const processes = useSignal<Processes | undefined>(undefined);
   const stale = useSignal(false);
