@@ -233,6 +233,20 @@ describe("the end", () => {
   });
 });
 
+describe("a stop during the start", () => {
+  it("ends with 0 and without an error, whenever it comes [START-5]", async () => {
+    for (const step of ["run/gateway.lock", "logs", "gateway.db", "run/children"]) {
+      const home = await ownFolder();
+      await writeFile(join(home, "config.json"), JSON.stringify(testConfig()), { mode: 0o600 });
+      const gateway = startBin(home);
+      await until(() => exists(join(home, step)), step, 20_000);
+      gateway.process.kill("SIGTERM");
+      expect(await gateway.ended).toBe(0);
+      expect(gateway.stderr()).toBe("");
+    }
+  });
+});
+
 describe("the version", () => {
   it("is printed on stdout only [START-2]", async () => {
     const { code, stdout, stderr } = await runProgram([process.execPath, bin, "--version"]);

@@ -109,6 +109,8 @@ export async function serve(args: readonly string[]): Promise<void> {
     store.onChange((next) => watchdog?.configure(next.gateway.watchdog.exitSeconds));
     collectWhenIdle();
   } catch (error) {
+    // Told to stop while it started: what that broke is no failure.
+    if (stopping) return;
     const refused = [ConfigFileError, UsageError, HomeInUseError].some((kind) => error instanceof kind);
     const { code, message, address, port } = error as NodeJS.ErrnoException & {
       address?: string;

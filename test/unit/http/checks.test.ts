@@ -1,4 +1,4 @@
-import { routes } from "@agent-gateway/contract";
+import { GatewayError, routes } from "@agent-gateway/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoint } from "../../../packages/gateway/src/http/index.ts";
 import { type Answer, startTestServer } from "../../fixtures/http-server.ts";
@@ -236,12 +236,18 @@ describe("every reply", () => {
   });
 
   it("of a full disk says so", async () => {
-    const full = endpoint(routes.getAgent, () => {
-      throw Object.assign(new Error("database or disk is full"), { errcode: 13 });
-    });
-    await using own = await startTestServer({ endpoints: [full] });
-    const answer = await own.ask("GET", "/api/v1/agents/assistant", { key: "the-plain-key" });
-    expect(is(answer, 503, "UNAVAILABLE").body.error).toContain("disk is full");
+    const noSpace = Object.assign(new Error("no space"), { code: "ENOSPC" });
+    for (const error of [
+      Object.assign(new Error("database or disk is full"), { errcode: 13 }),
+      new GatewayError("INTERNAL", "Could not write the configuration file.", { cause: noSpace }),
+    ]) {
+      const full = endpoint(routes.getAgent, () => {
+        throw error;
+      });
+      await using own = await startTestServer({ endpoints: [full] });
+      const answer = await own.ask("GET", "/api/v1/agents/assistant", { key: "the-plain-key" });
+      expect(is(answer, 503, "UNAVAILABLE").body.error).toContain("disk is full");
+    }
   });
 });
 

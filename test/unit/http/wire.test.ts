@@ -23,6 +23,7 @@ describe("what is no HTTP", () => {
       ["GET /health HTTP/1.1\r\nHost:\r\n\r\n", 403],
       [`${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
       [`${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400],
+      ["POST /api/v1/agents/a/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: other\r\n\r\n", 401],
       ["GET http://evil.example/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400],
       ["OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400],
     ] as const) {

@@ -114,7 +114,7 @@ async function readBody(
   clock: Clock,
   late: (error: GatewayError) => void,
 ) {
-  if (req.headers.expect !== undefined) res.writeContinue();
+  if (req.headers.expect?.toLowerCase() === "100-continue") res.writeContinue();
   if (decl.rawBody) {
     watchRawBody(req, clock, decl.rawBody, late);
     return undefined;

@@ -18,8 +18,9 @@ function diskIsFull(error: unknown): boolean {
 
 /** What a user sees of any error: a `GatewayError` as it is, everything else without its text. */
 export function toGatewayError(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  if (diskIsFull(error)) {
+  const cause = error instanceof GatewayError && error.code === "INTERNAL" ? error.cause : error;
+  if (error instanceof GatewayError && !diskIsFull(cause)) return error;
+  if (diskIsFull(cause)) {
     return new GatewayError("UNAVAILABLE", "The gateway's disk is full; nothing was stored.", {
       cause: error,
     });

@@ -92,6 +92,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   );
   // `Expect: 100-continue` is granted only after the same checks: Node would request the body at once.
   server.on("checkContinue", onRequest);
+  server.on("checkExpectation", onRequest);
   server.on("upgrade", createUpgradeHandler(hosts));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === "ECONNRESET") socket.destroy();
