@@ -180,7 +180,7 @@ describe("a send that cannot be recorded", () => {
     await rig.put(["one"]);
     expect(rig.texts()).toEqual([]);
     expect(rig.rows("state, reason")).toEqual([
-      { state: "pending", reason: "The gateway could not record that it sends; the disk may be full." },
+      { state: "pending", reason: "The gateway could not record the attempt to send; the disk may be full." },
     ]);
     rmSync(dirname(journal));
     rig.clock.advance(2_000);

@@ -9,7 +9,7 @@ import type { OutboxRow, OutboxStore, StoredTarget } from "./store.ts";
 
 /** Adapters end an attempt within 60 s; one that does not is given up, and its outcome is unknown. */
 const ATTEMPT_MS = 75_000;
-const NOT_RECORDED = "The gateway could not record that it sends; the disk may be full.";
+const NOT_RECORDED = "The gateway could not record the attempt to send; the disk may be full.";
 const TOO_SLOW = "Preparing the message took too long.";
 
 interface AttemptDeps {
@@ -86,7 +86,7 @@ async function once(
     try {
       record();
     } catch (error) {
-      log.error({ err: error }, "a message is not sent, because that could not be recorded");
+      log.error({ err: error }, "did not send a message: could not record the attempt");
       held = { status: "retry", reason: NOT_RECORDED };
       throw error;
     }
@@ -104,8 +104,8 @@ async function once(
     const outcome = await Promise.race([adapter.send({ ...outgoing, begin }, controller.signal), late]);
     return held ?? outcome;
   } catch (error) {
-    log.error({ err: error }, "sending failed in an unforeseen way");
-    return held ?? { status: "unknown", reason: "Sending failed in an unforeseen way; the log says more." };
+    log.error({ err: error }, "sending failed unexpectedly");
+    return held ?? { status: "unknown", reason: "Sending failed unexpectedly; see the log for details." };
   } finally {
     cancel();
   }

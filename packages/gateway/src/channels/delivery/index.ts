@@ -275,7 +275,7 @@ export function createDelivery(deps: DeliveryDeps) {
       );
     },
 
-    /** After a start: decides what became of what was being sent, as far as that is known. */
+    /** After a start: settles the messages that were being sent, as far as their outcome is known. */
     async recover(): Promise<void> {
       const past = await journal.past();
       const unsent: Statement[] = [];

@@ -2,35 +2,35 @@ import { createNotesFile } from "../../lib/notes-file.ts";
 import type { SendOutcome } from "../types.ts";
 import type { OutboxRow } from "./store.ts";
 
-/** An attempt at a row: `attempts` counts them. */
+/** An attempt at a row, numbered by `attempts`. */
 export type Attempted = Pick<OutboxRow, "id" | "attempts">;
 
-/** What the journal of the process before says of an attempt that was under way when it ended. */
+/** What the previous process recorded about an attempt in progress when it ended. */
 export type Past =
   /** No byte of the request went out. */
   | "unsent"
-  /** The request began, or nobody can say. */
+  /** The request began, or it is unknown whether it did. */
   | "unsure"
-  /** What the provider answered. */
+  /** The provider's answer. */
   | SendOutcome;
 
-/** An attempt while it is under way. */
+/** An attempt in progress. */
 export interface Flight extends Disposable {
   /**
    * Records that the request goes out now.
    * @throws when that could not be recorded: then nothing may go out.
    */
   begun(row: Attempted): void;
-  /** Records what the provider said, best effort: without it, the attempt counts as begun. */
+  /** Records the provider's answer, best effort: without it, the attempt counts as begun. */
   answered(row: Attempted, outcome: SendOutcome): void;
-  /** The database knows what became of it. */
+  /** The database has the outcome. */
   [Symbol.dispose](): void;
 }
 
 /** Names the system's start and the file's first moment. */
 const HEADER = /^boot (\S+) since (\d+)$/;
 const LINE = /^(?:begun (\d+) (\d+)|answered (\d+) (\d+) (\{.*\}))$/s;
-/** From this size on, and twice what is still needed, the file is written anew. */
+/** The file is rewritten from this size on, when it is twice as large as needed. */
 const MIN_GARBAGE_BYTES = 64 * 1024;
 /** Far more than the attempts of some minutes; a larger file is not one of ours. */
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -122,7 +122,7 @@ export function createInbound(deps: InboundDeps) {
         return text;
       }, name);
     } catch (error) {
-      // Its key is used up, and the sender need not send it anew: the library shall confirm it.
+      // Its key is used up, and the sender need not send it again: let the library confirm it.
       if (isTaken(ciphertext)) return EMPTY;
       throw error;
     }

@@ -18,7 +18,7 @@ export interface KeyJournal {
 
 /** Far more than the keys of a linked device; a larger file is not one of ours. */
 const MAX_BYTES = 128 * 1024 * 1024;
-/** Below this a file is never written anew. */
+/** Smaller files are never rewritten. */
 const MIN_GARBAGE_BYTES = 1 << 20;
 
 function parseLine(line: string): Change | undefined {

@@ -13,7 +13,7 @@ export interface LinkState {
   status(): DeviceStatus;
   /** Set from the request until the link is there or given up. */
   readonly method: LinkMethod | undefined;
-  /** A request to link: `pending_scan` from now on. Asking again begins the time anew. */
+  /** A request to link: `pending_scan` from now on. Asking again restarts the time limit. */
   request(method: LinkMethod): void;
   showQr(dataUrl: string): void;
   showCode(code: string): void;

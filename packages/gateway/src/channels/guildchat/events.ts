@@ -23,8 +23,8 @@ export interface EventsDeps {
 /** Events are stored in batches of at most so many, one batch at a time. */
 const BATCH = 200;
 /**
- * Between attempts to fetch what was missed, while what is newer waits; after the last it waits no longer. An attempt
- * that brought a channel up to date starts the count anew: the channels left may not have been asked before it.
+ * Pauses between attempts to fetch missed messages, while newer ones wait; after the last, they wait no longer. An attempt
+ * that brought a channel up to date restarts the count: the remaining channels may not have been asked before it.
  */
 const PAUSES_MS = [500, 2_000, 5_000];
 

@@ -18,7 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   token_revoked: "The bot token was revoked: install the app again and set teamchat.botToken.",
   token_expired: "The bot token has expired: install the app again and set teamchat.botToken.",
   account_inactive: "The bot was removed from the workspace: install the app again.",
-  org_login_required: "The workspace is being moved; Slack takes no messages meanwhile.",
+  org_login_required: "The workspace is being moved; Slack accepts no messages meanwhile.",
   ekm_access_denied: "The workspace's administrators have suspended posting.",
   msg_too_long: "The message is too long for Slack.",
   no_text: "The message is empty.",
