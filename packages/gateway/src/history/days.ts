@@ -14,7 +14,7 @@ export interface DaysQuery {
 
 const DAY_MS = 86_400_000;
 
-/** Local days on which a chat has messages, ascending. One index look-up a day, however many messages it has. */
+/** Local days on which a chat has messages, ascending. One index look-up per day, however many messages there are. */
 export function readActiveDays(read: Read, query: DaysQuery): string[] {
   const { from, to } = query;
   const offset = (query.tz_offset ?? 0) * 60_000;

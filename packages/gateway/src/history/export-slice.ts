@@ -2,7 +2,7 @@ import type { Connection, JobContext } from "../db/index.ts";
 import { MESSAGE_COLUMNS, type MessageRow, toRecord } from "./records.ts";
 import { parseSteps } from "./steps.ts";
 
-/** Where an export has come to: messages up to (`ts`, `id`) are out, those above `maxId` came later than its start. */
+/** Position of an export: messages up to (`ts`, `id`) are done, those above `maxId` arrived after its start. */
 export interface ExportCursor {
   ts: number;
   id: number;
@@ -18,7 +18,7 @@ export interface ExportArgs {
 export interface ExportSlice {
   /** NDJSON. */
   text: string;
-  /** Undefined when there is nothing more. */
+  /** Undefined if there is nothing more. */
   cursor: ExportCursor | undefined;
 }
 

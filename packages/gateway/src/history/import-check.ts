@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { JobContext } from "../db/index.ts";
 import { readLines } from "./lines.ts";
 
-/** Several times what the gateway itself keeps for one message. */
+/** Several times what the gateway itself stores per message. */
 const MAX_STEPS_CHARS = 1024 * 1024;
 
 /** A line of an import as it is stored. */
@@ -15,7 +15,7 @@ export const storedLine = importLine().extend({
   }),
   sessionId: z.string().min(1).max(128),
   sessionName: z.string().max(1000).nullish(),
-  // The last instant that a date can hold.
+  // The latest instant that a Date can represent.
   ts: z.number().int().min(0).max(8_640_000_000_000_000),
   interrupted: z.literal(true).optional(),
   senderName: z.string().max(1000).optional(),

@@ -24,7 +24,7 @@ export interface ImportResult {
 const SLICE_MS = 12;
 const metaKey = (name: string) => `import:${name}`;
 
-/** Imports that were under way when the gateway ended. */
+/** Imports that were in progress when the gateway stopped. */
 export function parseImportStates(rows: readonly { value: string }[]): ImportState[] {
   return rows.map((row) => JSON.parse(row.value) as ImportState);
 }
@@ -56,7 +56,7 @@ export async function storeImport(
         const until = performance.now() + SLICE_MS;
         let line = lines.next();
         for (; !line.done; line = lines.next()) {
-          // The file was checked whole before.
+          // The whole file has been checked already.
           const added = target.add(JSON.parse(line.value.text!) as StoredLine);
           if (added) next.imported++;
           else next.skipped++;

@@ -11,16 +11,16 @@ import { type ImportResult, type ImportState, parseImportStates } from "./import
 export interface ImportDeps {
   db: Database;
   log: Logger;
-  /** Folder for bodies under way; absolute, made when needed. */
+  /** Folder for incoming bodies; absolute, created when needed. */
   spoolDir: string;
-  /** Takes bytes off the free space of the disk; throws below the floor. */
+  /** Subtracts bytes from the disk's free space; throws below the floor. */
   takeSpace(bytes: number): void;
 }
 
 /**
  * Imports of NDJSON. The body goes to a file, the reader thread checks every line of it, and only then the writer
- * thread stores: so a bad line leaves nothing, and other work goes on. A crash while it stores is made good at the
- * next start.
+ * thread stores: so a bad line leaves nothing, and other work continues. After a crash while storing, the next start
+ * finishes the import.
  */
 export function createImports(deps: ImportDeps) {
   const { db, log, spoolDir } = deps;
@@ -41,7 +41,7 @@ export function createImports(deps: ImportDeps) {
       await spool(file, body, deps.takeSpace);
       await db.readerJob<number>("checkImport", { file }, { signal });
       signal.throwIfAborted();
-      // From here on the import goes through, whether or not its sender waits.
+      // From here on the import completes, whether or not its sender waits.
       return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 });
     } catch (error) {
       // When the gateway is closing, the file is what the import continues from.
@@ -62,7 +62,7 @@ export function createImports(deps: ImportDeps) {
       }
     },
 
-    /** Finishes the imports that the end of the process cut off, and removes files that nothing needs. */
+    /** Finishes interrupted imports, and removes files that nothing needs. */
     async resume(): Promise<void> {
       const states = parseImportStates(
         db.all<{ value: string }>("SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'"),
@@ -76,9 +76,9 @@ export function createImports(deps: ImportDeps) {
         busy.add(state.agentId);
         try {
           const { imported, skipped } = await store(state);
-          log.info({ agent: state.agentId, imported, skipped }, "finished an import that was cut off");
+          log.info({ agent: state.agentId, imported, skipped }, "finished an interrupted import");
         } catch (error) {
-          log.warn({ agent: state.agentId, err: error }, "could not finish an import that was cut off");
+          log.warn({ agent: state.agentId, err: error }, "could not finish an interrupted import");
         } finally {
           busy.delete(state.agentId);
         }
@@ -87,7 +87,7 @@ export function createImports(deps: ImportDeps) {
   };
 }
 
-/** True while the import is noted as under way. */
+/** True while the import is recorded as in progress. */
 function interrupted(db: Database, name: string): boolean {
   try {
     return db.all("SELECT 1 FROM meta WHERE key = ?", [`import:${name}`]).length > 0;
@@ -99,7 +99,7 @@ function interrupted(db: Database, name: string): boolean {
 
 async function spool(file: string, body: Readable, takeSpace: (bytes: number) => void): Promise<void> {
   let handle: FileHandle | undefined;
-  // It may fail while nobody reads it: before the file is open, or after a failure here.
+  // It may fail while nothing reads it: before the file is open, or after a failure here.
   body.on("error", () => {});
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -113,7 +113,7 @@ async function spool(file: string, body: Readable, takeSpace: (bytes: number) =>
     // The rows and their index are to come.
     takeSpace(2 * size);
   } catch (error) {
-    // Whoever sends must be able to read the answer.
+    // The sender must be able to read the answer.
     body.resume();
     throw error;
   } finally {

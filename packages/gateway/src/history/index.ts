@@ -29,7 +29,7 @@ export interface HistoryDeps {
   db: Database;
   clock: Clock;
   log: Logger;
-  /** The agents that run now, with their history settings decided. */
+  /** The running agents, with their resolved history settings. */
   agents: () => readonly RetentionAgent[];
   mediaDir(agentId: string): string;
   /** Folder for the bodies of imports under way; absolute, made when needed. */
@@ -41,18 +41,18 @@ export interface HistoryDeps {
 /** Pages up to this size are read on the main thread: by index, and little. */
 const MAX_DIRECT_LIMIT = 100;
 
-/** What was said: paging, search, days, export, import, removal and retention. `chatId` is always the stored id. */
+/** Message history: paging, search, days, export, import, removal and retention. `chatId` is always the stored id. */
 export function createHistory(deps: HistoryDeps) {
   const { db } = deps;
   const imports = createImports(deps);
   const retention = createRetention(deps);
   return {
-    /** Chats that have sessions, the latest first. */
+    /** Chats that have sessions, latest first. */
     chats: (agentId: string): Promise<ChatRecord[]> => readChats(db, agentId),
-    /** Sessions of a chat, the latest first. */
+    /** Sessions of a chat, latest first. */
     chatSessions: (agentId: string, chatId: string): Promise<ChatSession[]> =>
       readChatSessions(db, agentId, chatId),
-    /** All sessions of an agent, the latest first. */
+    /** All sessions of an agent, latest first. */
     sessions: (agentId: string): Promise<SessionRecord[]> => readSessions(db, agentId),
     page: (query: PageQuery): Page | Promise<Page> =>
       query.limit <= MAX_DIRECT_LIMIT && !query.include
@@ -79,9 +79,9 @@ export function createHistory(deps: HistoryDeps) {
       retention.start();
       void imports
         .resume()
-        .catch((error) => deps.log.warn({ err: error }, "could not look for cut-off imports"));
+        .catch((error) => deps.log.warn({ err: error }, "could not look for interrupted imports"));
     },
-    /** Looks at once whether changed settings make a clean-up due. */
+    /** Checks at once whether changed settings make a clean-up due. */
     reconfigure: () => void retention.tick(),
     close: () => retention.close(),
   };

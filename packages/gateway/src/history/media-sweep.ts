@@ -2,7 +2,7 @@ import type { Database } from "../db/index.ts";
 import { openRoot } from "../lib/guarded/folder.ts";
 import { filesBelow } from "../lib/guarded/tree.ts";
 
-/** An upload may wait so long for the message that refers to it. */
+/** How long an upload may wait for a message that refers to it. */
 const MIN_AGE_MS = 24 * 3600 * 1000;
 
 /** Deletes the files below `root` that no message or session of the agent refers to. Resolves to their number. */

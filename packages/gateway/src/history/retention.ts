@@ -4,7 +4,7 @@ import type { Logger } from "../lib/logger.ts";
 import { sweepMedia } from "./media-sweep.ts";
 import { isDue, type LocalHour, localHour } from "./retention-time.ts";
 
-/** What retention needs to know of an agent; overrides and time zone are decided already. */
+/** What retention needs to know about an agent; overrides and time zone are already resolved. */
 export interface RetentionAgent {
   id: string;
   history: { retentionDays: number | null; cleanupHour: number; cleanupTimezone: string };
@@ -16,8 +16,8 @@ const TURNS_DAYS = 7;
 
 /**
  * Daily clean-up of each agent at its hour: messages older than `retentionDays`, media that no message refers to any
- * more, finished turns older than a week. A clean-up that fell into a time when the gateway was down is not made up
- * for; the next one removes as much.
+ * more, finished turns older than a week. A clean-up missed while the gateway was down is not made up for; the next
+ * one removes as much.
  */
 export function createRetention(deps: {
   db: Database;
@@ -77,7 +77,7 @@ export function createRetention(deps: {
       cancel = clock.every(TICK_MS, () => void tick());
       void tick();
     },
-    /** Resolves when the look that is under way is over. */
+    /** Resolves when the current check is done. */
     tick,
     async close() {
       cancel();

@@ -25,7 +25,7 @@ interface Pending {
  * Makes the writer's connection ready for search. It defines what an index entry is made of as SQL functions, so that
  * statements can remove entries: without its text, FTS5 could only mark an entry as deleted, which slows removal a
  * hundredfold and every search after it. And since folding follows the Unicode version of the runtime, the index is
- * emptied, to be built anew, when that has changed.
+ * cleared and rebuilt when that has changed.
  */
 export function prepareSearch(db: Connection): void {
   const options = { deterministic: true };

@@ -4,7 +4,7 @@ import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
 import { MESSAGE_COLUMNS, type MessageRow, scopeOf, toRecord } from "./records.ts";
 import { indexedUpto, LONG_BYTES } from "./search-index.ts";
 
-/** A text to find in one chat: plain, in any script, letter case aside. */
+/** A literal text to find in one chat, in any script, ignoring case. */
 export interface SearchQuery {
   agentId: string;
   chatId: string;

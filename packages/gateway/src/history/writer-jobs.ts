@@ -3,7 +3,7 @@ import { storeImport } from "./import-store.ts";
 import { emptySession, pruneTurns, removeOlder } from "./removal.ts";
 import { indexStep, prepareSearch } from "./search-index.ts";
 
-/** Jobs of the writer thread, and what it does when nobody waits. */
+/** Jobs of the writer thread, and its work when idle. */
 export const writerJobs: Record<string, Job<never>> = { storeImport, emptySession, removeOlder, pruneTurns };
 export const writerIdle: IdleTask = indexStep;
 export const writerSetup = prepareSearch;

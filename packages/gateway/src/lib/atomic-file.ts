@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** The file that a chain of symbolic links ends at, also when that file does not exist yet. */
+/** The final target of a chain of symbolic links, even if it does not exist yet. */
 async function target(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -35,7 +35,7 @@ export async function writeBeside(
   const temp = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
   const file = await open(temp, "wx", mode);
   try {
-    // The umask may have taken bits away from what an existing file had.
+    // The umask may have removed bits that the existing file had.
     await file.chmod(mode);
     if (owner) await file.chown(owner[0]!, owner[1]!).catch(() => {});
     await file.writeFile(text);

@@ -1,4 +1,4 @@
-/** Time as the gateway sees it; tests hand in their own. */
+/** The gateway's clock; tests inject their own. */
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;

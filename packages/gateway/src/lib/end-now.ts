@@ -4,7 +4,7 @@ let loaded: ExitProcess | null | undefined;
 /**
  * `_exit(2)`, which ends the process from any thread, whatever the others do; null where Node.js has no foreign
  * functions. `process.exit` joins the threads of libuv's pool, and one that is inside a call of the operating system
- * (opening a FIFO, a file system that hangs) holds it for ever; in a worker it ends that worker alone.
+ * (opening a FIFO, a file system that hangs) blocks it forever; in a worker it ends only that worker.
  */
 export function loadExit(): ExitProcess | null {
   if (loaded !== undefined) return loaded;
@@ -18,7 +18,7 @@ export function loadExit(): ExitProcess | null {
   return loaded;
 }
 
-/** Ends the process at once with `code`, after what listens for its exit: children are killed, log lines written. */
+/** Ends the process at once with `code`, after its exit listeners have run: they kill children and write log lines. */
 export function endNow(code: number): never {
   process.removeAllListeners("warning");
   const exit = loadExit();
@@ -27,7 +27,7 @@ export function endNow(code: number): never {
   try {
     process.emit("exit", code);
   } catch {
-    // Nothing may keep the process from its end.
+    // Nothing may prevent the exit.
   }
   exit?.(code);
   process.kill(process.pid, "SIGKILL");

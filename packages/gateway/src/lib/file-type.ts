@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-/** A kind of file, found by its first bytes. */
+/** A file type, detected from the first bytes. */
 export interface FileType {
   /** Without parameters, except the charset of text. */
   mime: string;
@@ -8,7 +8,7 @@ export interface FileType {
   ext: string;
 }
 
-/** So many bytes from the start are enough for {@link detectType}. */
+/** Number of leading bytes that {@link detectType} needs. */
 export const HEAD_BYTES = 4096;
 const UNKNOWN: FileType = { mime: "application/octet-stream", ext: "bin" };
 
@@ -47,7 +47,7 @@ const MARKUP = /^(?:\s|<!--[\s\S]*?(?:-->|$)|<\?[\s\S]*?(?:\?>|$)|<!doctype[^>[]
 const HTML_TAG =
   /^<(?:html|head|body|script|iframe|style|title|table|div|span|font|img|br|h1|p|a|b|svg|meta|link|form|object|embed|base)(?=[\s/>])/i;
 
-/** The type of a file by its first {@link HEAD_BYTES} bytes; `application/octet-stream` when they say nothing. */
+/** The type of a file by its first {@link HEAD_BYTES} bytes; `application/octet-stream` if they are not conclusive. */
 export function detectType(head: Uint8Array): FileType {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, HEAD_BYTES));
   const start = bytes.toString("latin1", 0, 64);
@@ -78,7 +78,7 @@ function textType(bytes: Buffer): FileType {
   return wide ? UNKNOWN : { mime: "text/plain; charset=utf-8", ext: "txt" };
 }
 
-/** Undefined when the bytes are no text. The last few may be a character cut in two. */
+/** Undefined if the bytes are not text. The last few may be a split character. */
 function decode(bytes: Buffer, wide: boolean): string | undefined {
   try {
     const label = wide ? (bytes[0] === 0xff ? "utf-16le" : "utf-16be") : "utf-8";

@@ -9,15 +9,15 @@ const SQLITE_BUSY = 5;
 /** Another gateway runs on the same home. */
 export class HomeInUseError extends Error {}
 
-/** A home that this process alone writes to. */
+/** A home that only this process writes to. */
 export interface HomeLock {
   release(): Promise<void>;
 }
 
 /**
- * Takes the home for this process. The lock is one of the operating system's on `run/gateway.lock`, by way of SQLite:
- * it ends with the process however that ends, holds between containers, and has no moment at which two could take
- * over from one that died, as a file with a process id has. `run/gateway.json` only says who holds it.
+ * Locks the home for this process. It is an operating-system lock on `run/gateway.lock`, taken through SQLite: it ends
+ * with the process however that ends, works across containers and, unlike a file with a process id, leaves no moment
+ * in which two processes could take over from a dead one. `run/gateway.json` only records the holder.
  * @throws {HomeInUseError} while another process holds it.
  */
 export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {

@@ -2,14 +2,14 @@ import { performance } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 
 const LOOK_EVERY_MS = 1_000;
-/** Share of the time in which this thread did something. */
+/** Share of the time in which this thread was busy. */
 const IDLE_BELOW = 0.02;
-/** Less is not worth the pause, which is some 20 ms. */
+/** Less than this is not worth a pause of about 20 ms. */
 const WORTH_BYTES = 8 * 1024 * 1024;
 
 /**
- * Collects garbage when this thread has nothing to do: V8 by itself waits for the next allocations, which on an idle
- * gateway may never come, and holds what the last burst left. Does nothing where the collector is not exposed.
+ * Collects garbage when this thread is idle: V8 itself waits for further allocations, which may never come on an idle
+ * gateway, and keeps what the last burst left. Does nothing if the collector is not exposed.
  */
 export function collectWhenIdle(): void {
   const collect = globalThis.gc as ((options: object) => void) | undefined;

@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from "node:net";
 
-/** The eight 16-bit groups of an IPv6 address without zone id; undefined when it is none. */
+/** The eight 16-bit groups of an IPv6 address without zone id; undefined if it is not one. */
 function groupsOf(address: string): number[] | undefined {
   if (!isIPv6(address)) return undefined;
-  // An IPv4 tail stands for two groups.
+  // An IPv4 tail counts as two groups.
   const hex = address.replace(/(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/, (_all, a, b, c, d) =>
     [(Number(a) << 8) | Number(b), (Number(c) << 8) | Number(d)].map((part) => part.toString(16)).join(":"),
   );

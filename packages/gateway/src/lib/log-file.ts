@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 
 const FLUSH_MS = 200;
-/** Lines beyond this are lost while a disk does not take them; the number is written once it does. */
+/** Lines beyond this are dropped while the disk does not accept writes; their number is logged once it does. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
@@ -20,9 +20,9 @@ export interface LogLimits {
 export interface LogFile {
   /** Takes one line, with its line end. Never throws, never waits. */
   write(line: string): void;
-  /** Resolves when everything taken so far is written, or was given up. Never rejects. */
+  /** Resolves when everything so far is written or dropped. Never rejects. */
   flush(): Promise<void>;
-  /** Writes what is left at once; only for a process that ends. */
+  /** Writes what is left at once; only for an exiting process. */
   flushSync(): void;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ async function rotate(path: string, maxFiles: number): Promise<void> {
   }
 }
 
-/** A file `<dir>/<name>.log`. It is opened for each batch, so one that was moved or deleted simply starts anew. */
+/** A file `<dir>/<name>.log`. It is opened for each batch, so one that was moved or deleted is simply created again. */
 export function createLogFile(dir: string, name: string, limits: () => LogLimits, clock: Clock): LogFile {
   const path = join(dir, `${name}.log`);
   let pending: string[] = [];
@@ -102,7 +102,7 @@ export function createLogFile(dir: string, name: string, limits: () => LogLimits
         await mkdir(dir, { recursive: true, mode: 0o700 });
         while (batch.length > 0) batch = batch.slice(await appendSome(batch));
       } catch {
-        // A full or missing disk must not stop the gateway: the lines are given up and counted.
+        // A full or missing disk must not stop the gateway: the lines are dropped and counted.
         lost += batch.length;
         batch = [];
         return;
@@ -140,7 +140,7 @@ export function createLogFile(dir: string, name: string, limits: () => LogLimits
       try {
         appendFileSync(path, left.join(""), { mode: 0o600 });
       } catch {
-        // Nobody is left to tell.
+        // There is no one left to tell.
       }
     },
     async close() {

@@ -35,7 +35,7 @@ function redactValue(value: unknown, depth: number): unknown {
   return redactFields(value as Record<string, unknown>, depth);
 }
 
-/** A copy of log fields as plain data: what has a secret's name is masked, at any reasonable depth. */
+/** A copy of log fields as plain data; fields with a secret's name are masked, at any reasonable depth. */
 export function redactFields(fields: Record<string, unknown>, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
@@ -61,7 +61,7 @@ export function createSecretMask(): SecretMask {
     add(value) {
       if (value.length < MIN_SECRET || known.has(value)) return;
       known.add(value).add(JSON.stringify(value).slice(1, -1));
-      // The longest first, so that a secret that holds another one goes as a whole.
+      // Longest first, so that a secret that contains another one is masked as a whole.
       const parts = [...known].sort((a, b) => b.length - a.length).map((text) => RegExp.escape(text));
       pattern = new RegExp(parts.join("|"), "g");
     },

@@ -23,11 +23,11 @@ interface Output {
 }
 
 export interface LogOptions {
-  /** Folder of the log files; made when needed. */
+  /** Folder of the log files; created when needed. */
   dir: string;
   clock: Clock;
   config: LogSettings;
-  /** Gets the lines in a short form; null for files alone. */
+  /** Gets the lines in a short form; null to log to files only. */
   stdout: Output | null;
 }
 
@@ -36,7 +36,7 @@ export interface Log {
   log: Logger;
   /** A log of its own, `<name>.log`, not on stdout. */
   stream(name: string): Logger;
-  /** Takes new settings at once. */
+  /** Applies new settings at once. */
   configure(settings: LogSettings): void;
   /** Masks a value wherever it would be written from now on. */
   addSecret(value: string): void;
@@ -52,7 +52,7 @@ function shortLine(json: string): string {
   try {
     line = JSON.parse(json);
   } catch {
-    // A masked value can have been a piece of the JSON itself.
+    // A masked value may have been part of the JSON itself.
     return json;
   }
   const { level, time, msg, ...fields } = line;
@@ -68,7 +68,7 @@ function shortLine(json: string): string {
 export function createLogger(options: LogOptions): Log {
   const { dir, clock } = options;
   let { stdout } = options;
-  // Whoever read stdout may be gone; without a listener that would end the gateway.
+  // The reader of stdout may be gone; without a listener that would end the gateway.
   stdout?.on?.("error", () => {
     stdout = null;
   });

@@ -1,4 +1,4 @@
-/** What rooms see of the log. Fields named like secrets are redacted by the implementation. */
+/** The log as rooms see it. The implementation redacts fields named like secrets. */
 export interface Logger {
   debug(fields: Record<string, unknown>, message: string): void;
   info(fields: Record<string, unknown>, message: string): void;
@@ -8,7 +8,7 @@ export interface Logger {
 }
 
 const nothing = () => {};
-/** Says nothing: for tools and unit tests. */
+/** Logs nothing: for tools and unit tests. */
 export const silentLogger: Logger = {
   debug: nothing,
   info: nothing,

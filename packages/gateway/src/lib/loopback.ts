@@ -1,4 +1,4 @@
-/** True when an address or host name (without port or brackets) means this machine alone. */
+/** True when an address or host name (without port or brackets) refers to this machine only. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();
   return (

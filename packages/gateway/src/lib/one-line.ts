@@ -9,7 +9,7 @@ const UNSEEN =
 /** Text from outside as one harmless line of at most `max` characters; undefined when nothing is left. */
 export function oneLine(text: unknown, max: number): string | undefined {
   if (typeof text !== "string") return undefined;
-  // Nobody needs more of it, and no pattern should see a megabyte.
+  // No one needs more of it, and no pattern should run on a megabyte.
   const line = text
     .slice(0, max * 8)
     .replace(UNSEEN, " ")
@@ -25,7 +25,7 @@ export function fileName(name: unknown): string | undefined {
   const last = name.slice(-1024).split(/[/\\]/).at(-1);
   const line = oneLine(last, 1024)?.replace(/[<>:"|?*]/g, "_");
   if (line === undefined || /^\.+$/.test(line)) return undefined;
-  // What is cut is the middle: the extension tells what the file is.
+  // Cut the middle: the extension shows the file type.
   const characters = [...line];
   return characters.length <= 128
     ? line

@@ -1,10 +1,10 @@
 import { type Clock, sleep } from "./clock.ts";
 import type { Logger } from "./logger.ts";
 
-/** One step of the way to the end of the process. */
+/** One step of the shutdown. */
 export interface Phase {
   name: string;
-  /** After so long the next phase begins, whatever became of this one. */
+  /** After this time the next phase starts, whether or not this one has finished. */
   budgetMs: number;
   run(): unknown;
 }
@@ -23,6 +23,6 @@ export async function runPhases(phases: readonly Phase[], clock: Clock, log: Log
       sleep(clock, budgetMs),
     ]);
     if (!over)
-      log.warn({ phase: name, budgetMs }, "a part of the shutdown took too long; going on without it");
+      log.warn({ phase: name, budgetMs }, "a part of the shutdown took too long; continuing without it");
   }
 }

@@ -7,7 +7,7 @@ import type { Logger } from "./logger.ts";
 import type { Reaper } from "./reaper.ts";
 
 const STDERR_TAIL_CHARS = 8192;
-/** A program that closed its output can say nothing more; it has so long to end by itself, then to end at SIGTERM. */
+/** A program that closed its output gets this long to exit by itself, and again after SIGTERM. */
 const SILENT_GRACE_MS = 1000;
 /** How long a reader of stdout is waited for after the exit, when a stray descendant still holds the pipe. */
 const STDIO_GRACE_MS = 500;
@@ -34,7 +34,7 @@ export interface ProcessExit {
 /** A child that leads its own process group. When it exits, whatever is left of its group, and carries its mark, is killed. */
 export interface ManagedProcess {
   readonly pid: number;
-  /** Writes to stdin as it is (add the newline). Resolves when more may be written; never rejects. */
+  /** Writes to stdin unchanged (add the newline). Resolves when more may be written; never rejects. */
   write(text: string): Promise<void>;
   endInput(): void;
   /** Its output is not read until `resume`. */
@@ -73,12 +73,12 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
 
   const kill = (signal: NodeJS.Signals) => killGroup(pid, signal);
   let tail = "";
-  /** What one program's output leads to ends that program at most, never the gateway. */
+  /** A failure in handling one program's output ends at most that program, never the gateway. */
   const contained = (take: () => void) => {
     try {
       take();
     } catch (error) {
-      log.error({ err: error, pid }, "the output of a program could not be taken; the program is ended");
+      log.error({ err: error, pid }, "could not handle a program's output; ending the program");
       child.stdout.destroy();
       child.stderr.destroy();
       kill("SIGKILL");
@@ -225,7 +225,7 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
-    // Nobody is left in the group.
+    // No process is left in the group.
   }
 }
 

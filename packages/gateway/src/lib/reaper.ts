@@ -41,7 +41,7 @@ export interface Reaper {
   /** Remembers a group leader on disk, and kills its group when this process exits in any way it can notice. */
   track(pid: number): Promise<void>;
   untrack(pid: number): Promise<void>;
-  /** Kills what gateways of this home that are gone left running. Resolves to the number of processes killed. */
+  /** Kills what earlier gateways of this home left running. Resolves to the number of processes killed. */
   reapLeftovers(): Promise<number>;
 }
 
@@ -162,7 +162,7 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
           join(dir, String(pid)),
           JSON.stringify({ pid, start, boot, owner: self } satisfies ChildRecord),
         );
-      })().catch((error: unknown) => log.warn({ err: error, pid }, "child process could not be recorded"));
+      })().catch((error: unknown) => log.warn({ err: error, pid }, "could not record a child process"));
       live.set(pid, recorded);
       return recorded;
     },

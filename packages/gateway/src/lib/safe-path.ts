@@ -6,7 +6,7 @@ import { sep } from "node:path";
  */
 export type PathProblem = "invalid" | "outside" | "missing" | "not-file";
 
-/** A refused path. Its message names no path. */
+/** A refused path. The message does not contain the path. */
 export class PathError extends Error {
   readonly problem: PathProblem;
   /** The folder, relative to the one that was asked about, that is a link or no folder where one must be. */

@@ -16,7 +16,7 @@ const FAMILIES = {
 } as const;
 export type ProviderFamily = keyof typeof FAMILIES;
 
-/** Marks of an agent program that the gateway itself may run inside of; a child would take them for its own. */
+/** Variables of an agent program inside which the gateway itself may run; a child would mistake them for its own. */
 const FOREIGN = /^CLAUDE_CODE_(ENTRYPOINT|SSE_PORT|SESSION_|CHILD_|MESSAGING_)/;
 
 /**

@@ -6,7 +6,7 @@ import { onSignals } from "./thread-signals.ts";
 
 /** How often the main thread's beats are looked at; it beats as often. */
 export const BEAT_MS = 500;
-/** A loop that stands still for so long is reported. */
+/** A loop that is blocked for this long is reported. */
 const BLOCKED_MS = 5_000;
 /** After a signal the process ends within this time. */
 export const STOP_DEADLINE_MS = 4_800;
@@ -17,7 +17,7 @@ export const EXIT_BLOCKED = 70;
 export interface WatchdogData {
   /** One number, counted up by the main thread. */
   beats: Int32Array;
-  /** The process ends when the loop was blocked for so long; 0 never. */
+  /** The process ends once the loop has been blocked for this long; 0 means never. */
   exitSeconds: number;
   logFile: string;
 }
@@ -34,7 +34,7 @@ interface Port {
 }
 
 /**
- * Watches the main thread from a thread of its own. It counts its own ticks, not the time: a machine that slept has
+ * Watches the main thread from a separate thread. It counts its own ticks, not the time: a machine that slept has
  * not blocked the loop.
  */
 export function runWatchdog(data: WatchdogData, port: Port): void {
@@ -86,7 +86,7 @@ export function runWatchdog(data: WatchdogData, port: Port): void {
       void report(blockedMs);
     }
     if (exitSeconds > 0 && blockedMs >= exitSeconds * 1000) {
-      say({ blockedMs }, "the gateway has not answered for too long and is ended");
+      say({ blockedMs }, "the gateway has not answered for too long; ending it");
       end(EXIT_BLOCKED);
     }
   }, BEAT_MS);
@@ -95,7 +95,7 @@ export function runWatchdog(data: WatchdogData, port: Port): void {
     if ("exitSeconds" in message) exitSeconds = message.exitSeconds;
     else arm(message.deadlineMs, message.code);
   });
-  // A loop that is blocked does not hear of a signal.
+  // A blocked loop does not receive signals.
   onSignals(["SIGTERM", "SIGINT"], () => {
     if (!deadline) arm(STOP_DEADLINE_MS, 0);
   });

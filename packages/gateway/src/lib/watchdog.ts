@@ -5,13 +5,13 @@ import { BEAT_MS, type FromWatchdog, type ToWatchdog, type WatchdogData } from "
 
 /** Watches this thread from another one. */
 export interface Watchdog {
-  /** The process ends when the loop was blocked for so long; 0 never. */
+  /** The process ends once the loop has been blocked for this long; 0 means never. */
   configure(exitSeconds: number): void;
   /** Ends the process with `code` after `ms`, whatever this thread does then. */
   deadline(ms: number, code: number): void;
 }
 
-/** What a thread of so little code needs, with room to spare. */
+/** What a thread with so little code needs, with room to spare. */
 const LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
 /** Starts the watchdog; undefined while a debugger is attached, which stops this thread for good reason. */

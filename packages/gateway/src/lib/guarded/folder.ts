@@ -17,8 +17,8 @@ import { PathError } from "../safe-path.ts";
 import { asPathError, NO_LINK, requirePlain, TELLS_PATHS, throughDescriptor } from "./open-true.ts";
 
 /**
- * An open folder that was reached without following a link below its root. What is done by name happens in this very
- * folder, whatever takes its place meanwhile. Whoever gets it closes it.
+ * An open folder that was reached without following a link below its root. Operations by name happen in this very
+ * folder, even if something else takes its place. The receiver closes it.
  */
 export interface Folder extends AsyncDisposable {
   /** The folder of this name, made (mode 0700) when `create`. @throws PathError with `folder` for anything else */
@@ -32,19 +32,19 @@ export interface Folder extends AsyncDisposable {
   write(name: string, content: string | Uint8Array): Promise<void>;
   /** Gives a file of this folder a name in another. */
   move(name: string, to: Folder, newName: string): Promise<void>;
-  /** Removes a file or a link; what is missing already is no failure. */
+  /** Removes a file or a link; a missing one is not a failure. */
   remove(name: string): Promise<void>;
   /** Removes a folder if it is empty. */
   removeFolder(name: string): Promise<void>;
-  /** What a name stands for, links not followed; undefined when there is nothing. */
+  /** What a name refers to, without following links; undefined if nothing. */
   stat(name: string): Promise<Stats | undefined>;
   /** At most `limit` entries. */
   entries(limit: number): AsyncGenerator<Dirent>;
   setMode(mode: number): Promise<void>;
-  /** Makes what was named here last through a crash. */
+  /** Makes name changes in this folder durable. */
   sync(): Promise<void>;
   close(): Promise<void>;
-  /** For calls of this module alone: where the system finds a name of this folder. */
+  /** For this module only: the path by which the system finds a name in this folder. */
   locate(name: string): Promise<string>;
 }
 
@@ -83,12 +83,12 @@ export async function openFolder(
   return folder;
 }
 
-/** Makes a folder, with mode 0700, when it is missing. */
+/** Creates a folder, with mode 0700, if it is missing. */
 export const makeFolder = (path: string): Promise<void> =>
   openRoot(path, { create: true }).then((folder) => folder.close());
 
 /**
- * What to do with a failure to write below a folder that is called `where` to people.
+ * Maps a failure to write below a folder, which errors call `where`.
  * @throws GatewayError `CONFLICT`, naming the folder, where a link or a file lies in place of one; else the failure
  */
 export const refuseLinkIn =
@@ -130,7 +130,7 @@ async function folderOf(handle: FileHandle, path: string, shown: string): Promis
     });
 
   const openFile = async (name: string, flags: number): Promise<FileHandle> => {
-    // Opening a device can do something; a pipe has no end that waits.
+    // Opening a device can have side effects; a pipe may have no other end.
     const before = await statOf(name);
     if (before && !before.isFile()) throw new PathError(before.isSymbolicLink() ? "outside" : "not-file");
     const file = await open(await locate(name), flags | NO_LINK, 0o600).catch((error) => {
@@ -166,7 +166,7 @@ async function folderOf(handle: FileHandle, path: string, shown: string): Promis
       const file = await openFile(temp, CREATE_NEW);
       try {
         try {
-          // The umask may have taken bits away.
+          // The umask may have removed bits.
           await file.chmod(0o600);
           await file.writeFile(content);
           await file.sync();
@@ -207,7 +207,7 @@ async function folderOf(handle: FileHandle, path: string, shown: string): Promis
   };
 }
 
-/** Removes what a crash in mid-write left of a file more than a minute before `now` (Unix ms). */
+/** Removes partial writes that a crash left more than a minute before `now` (Unix ms). */
 export async function sweepLeftovers(folder: Folder, name: string, now: number): Promise<void> {
   for await (const { name: found } of folder.entries(MAX_SWEPT)) {
     if (!found.startsWith(`.${name}.`) || !found.endsWith(".tmp")) continue;
@@ -215,5 +215,5 @@ export async function sweepLeftovers(folder: Folder, name: string, now: number):
     if (left && now - left.mtimeMs > 60_000) await folder.remove(found);
   }
 }
-/** Whoever fills a folder with more than this does not get it tidied. */
+/** Folders with more entries than this are not tidied. */
 const MAX_SWEPT = 10_000;

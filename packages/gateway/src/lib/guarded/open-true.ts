@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promis
 import { dirname } from "node:path";
 import { PathError } from "../safe-path.ts";
 
-/** An open regular file. Whoever gets it closes `handle`. */
+/** An open regular file. The receiver closes `handle`. */
 export interface OpenedFile {
   handle: FileHandle;
   /** Absolute, without symbolic links. */
@@ -11,21 +11,21 @@ export interface OpenedFile {
   stats: Stats;
 }
 
-/** Throws to refuse what a path turned out to name. */
+/** Throws to refuse what a path turned out to refer to. */
 export type Judge = (truePath: string, stats: Stats) => void;
 
 /** `O_PATH` of Linux, which Node.js does not name: a descriptor that stands for a file without opening it. */
 const O_PATH = 0o10000000;
 /** `O_NOFOLLOW_ANY` of macOS: no part of the path may be a symbolic link. */
 const O_NOFOLLOW_ANY = process.platform === "darwin" ? 0x20000000 : 0;
-/** Not every system has all of them. None waits for the other end of a pipe, nor takes a terminal over. */
+/** Not every system has all of these flags. With them, opening neither waits for a pipe's other end nor takes over a terminal. */
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 export const NO_LINK = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | O_NOFOLLOW_ANY;
 
 export const throughDescriptor = (fd: number, name?: string): string =>
   name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 
-/** Whether the system tells where an open file lies, and opens files by way of a descriptor. */
+/** Whether the system reports where an open file is, and opens files through a descriptor. */
 export const TELLS_PATHS = process.platform === "linux" && tellsPaths();
 
 function tellsPaths(): boolean {
@@ -41,7 +41,7 @@ function tellsPaths(): boolean {
   }
 }
 
-/** What a failed call says about the path; anything unforeseen stays as it is. */
+/** What a failed call says about the path; unexpected errors are unchanged. */
 export function asPathError(error: unknown): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case "ENOENT":
@@ -51,7 +51,7 @@ export function asPathError(error: unknown): unknown {
     case "ELOOP":
     case "EMLINK":
       return new PathError("outside");
-    // Never "missing": what cannot be read is there, and must not be taken for a fresh start.
+    // Never "missing": an unreadable file exists, and must not be mistaken for a fresh start.
     case "EACCES":
     case "EPERM":
     case "ENXIO":
@@ -74,8 +74,8 @@ function requireFile(stats: Stats): void {
 }
 
 /**
- * Takes hold of whatever the path names, asks the system where that lies and what it is, and opens that very file when
- * the judge has nothing against it. Nothing is opened, read or waited for before; no change of the path matters after.
+ * Gets a handle on whatever the path names, asks the system what and where it is, and opens that very file if the
+ * judge allows it. Nothing is opened, read or waited for before; later changes to the path do not matter.
  */
 export async function openByDescriptor(path: string, judge: Judge): Promise<OpenedFile> {
   const found = await open(path, O_PATH).catch(rethrow);
@@ -92,9 +92,9 @@ export async function openByDescriptor(path: string, judge: Judge): Promise<Open
 }
 
 /**
- * Where the system does not tell what a descriptor stands for: opens the true path, and then looks at each of its parts
- * again. macOS refuses a link in any part as it opens; other systems leave a narrow window to who exchanges folders
- * and links at the right moments.
+ * For systems that do not report what a descriptor refers to: opens the true path, then checks each of its parts
+ * again. macOS refuses a link in any part; on other systems a narrow window remains in which folders and links can be
+ * swapped.
  */
 export async function openByWalk(path: string, judge: Judge): Promise<OpenedFile> {
   const truePath = await realpath(path).catch(rethrow);

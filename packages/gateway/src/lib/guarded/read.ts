@@ -13,7 +13,7 @@ function requireOneName(stats: Stats): void {
 }
 
 /**
- * Opens the regular file that a relative path names inside `root`, also through links that stay inside.
+ * Opens the regular file at a relative path inside `root`, following only links that stay inside.
  * @param options.mayOpen judges the names on the path, as it was asked for and as it truly is; false is `missing`.
  * @param options.anyNames true for the gateway's own files, which a package manager may have linked.
  * @throws PathError
@@ -37,9 +37,9 @@ export async function openInside(
 }
 
 /**
- * Opens the regular file at an absolute path, to be given out, when it truly lies inside one of `roots` and in no
- * state folder of a channel.
- * @throws PathError; `missing` only for a path that would lie inside, so that nothing is learnt about the rest.
+ * Opens the regular file at an absolute path, for serving, if it really is inside one of `roots` and not in a
+ * channel's state folder.
+ * @throws PathError; `missing` only for a path that would be inside, so as to reveal nothing about the rest.
  */
 export async function openWithin(roots: readonly string[], absolute: string): Promise<OpenedFile> {
   if (!isAbsolute(absolute) || absolute.includes("\0") || absolute.length > MAX_PATH_CHARS) {
@@ -66,9 +66,9 @@ export async function openWithin(roots: readonly string[], absolute: string): Pr
   }
 }
 
-/** Which file a share stands for, as text: what takes the place of a file has another. */
+/** Identity of a shared file, as text; a file that replaces it has a different one. */
 export const identityOf = ({ dev, ino, birthtimeMs }: Stats): string => {
-  // Systems that do not know when a file was made tell of its last change instead.
+  // Systems without a creation time report the last change instead.
   const born = process.platform === "linux" || process.platform === "darwin" ? birthtimeMs : 0;
   return `${dev}:${ino}:${born}`;
 };
@@ -128,7 +128,7 @@ export const readInside = (root: string, relative: string, maxBytes: number): Pr
 export const readPinned = (path: string, maxBytes: number): Promise<Buffer> =>
   startOf(openPinned(path), maxBytes);
 
-/** The first `maxBytes` of a file that the owner named, wherever it lies. @throws PathError unless it is regular */
+/** The first `maxBytes` of a file that the owner named, wherever it is. @throws PathError unless it is regular */
 export const readNamed = (path: string, maxBytes: number): Promise<Buffer> =>
   startOf(
     openTrue(path, () => {}),

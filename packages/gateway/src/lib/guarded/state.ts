@@ -4,7 +4,7 @@ import { isInStateFolder, PathError } from "../safe-path.ts";
 import { type Folder, openFolder, READ, refuseLinkIn, sweepLeftovers } from "./folder.ts";
 import { type OpenedFile, openInside, readStart } from "./read.ts";
 
-/** Folders deeper than the channels make are the agent's. */
+/** Channels create no deeper folders; any others belong to the agent. */
 const MAX_DEPTH = 3;
 const MAX_ENTRIES = 100_000;
 
@@ -29,7 +29,7 @@ export async function openState(path: string): Promise<Folder> {
   return folder;
 }
 
-/** Runs a task in a state folder; undefined when there is none. @throws GatewayError `CONFLICT` for a link */
+/** Runs a task in a state folder; undefined if there is none. @throws GatewayError `CONFLICT` for a link */
 export async function inState<T>(path: string, task: (folder: Folder) => Promise<T>): Promise<T | undefined> {
   const { workspace, names } = placeOf(path);
   const folder = await openFolder(workspace, names).catch((error) => {
@@ -85,8 +85,7 @@ export async function removeState(file: string): Promise<void> {
 }
 
 /**
- * Takes everybody else's rights to the state folders of a workspace and what lies in them. Follows no links; never
- * rejects.
+ * Removes other users' access to a workspace's state folders and their contents. Follows no links; never rejects.
  */
 export async function restrictState(workspace: string): Promise<void> {
   for (const channel of Object.keys(CHANNEL_IDS)) {

@@ -5,7 +5,7 @@ import { type Folder, openFolder } from "./folder.ts";
 /** Each level below keeps a descriptor open; the gateway's own folders are three deep. */
 const MAX_DEPTH = 100;
 const MAX_WALK_DEPTH = 16;
-/** More files in one folder than this are not looked at. */
+/** Maximum number of files examined in one folder. */
 const MAX_ENTRIES = 1_000_000;
 
 const split = (path: string, depth: number) => {
@@ -71,7 +71,7 @@ async function removeTree(outer: Folder, name: string, depth: number): Promise<v
   if (depth === 0) throw new Error("the folder is deeper than the gateway removes");
   const folder = await outer.folder(name);
   try {
-    // A folder may leave out entries while it shrinks, so it is read until nothing is left.
+    // Reading a shrinking folder can skip entries, so it is read until nothing is left.
     for (let left = true; left; ) {
       left = false;
       for await (const entry of folder.entries(Number.POSITIVE_INFINITY)) {
