@@ -245,7 +245,7 @@ describe("a chat on the command line", () => {
     const unknown = await run("history", "messages", "assistant", "--chat", "melani");
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toContain(
-      'There is no chat "melani" with assistant. The nearest: api-melanie, api-me',
+      'There is no chat "melani" with assistant. Did you mean: api-melanie, api-me?',
     );
     const sent = await run("messages", "send", "assistant", "SAY again", "--chat", "api-me");
     expect(sent.code).toBe(0);
