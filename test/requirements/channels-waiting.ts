@@ -14,6 +14,7 @@ export const channelsWaiting: Record<string, string> = {
   "CH-WAIT-8": "A message that a crash put back is joined with no other: its turn runs again as it was.",
   "CH-WAIT-9":
     "Whatever the order in which files, providers, the disk and the agent answer, each message is answered once and in order.",
+  "CH-CLOSE-1": "A connection that never closes holds up no other channel for longer than ten seconds.",
   "CH-LINEAR-1":
     "Reading a Slack message takes time in proportion to its length, also for 200 KB that are made to be slow.",
 };

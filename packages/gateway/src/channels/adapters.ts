@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { AgentConfig } from "../config/index.ts";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { WEBHOOK_PROOF_MS } from "./health.ts";
@@ -15,6 +15,9 @@ import type {
   ChannelPlace,
   InboundMessage,
 } from "./types.ts";
+
+/** A connection that has not closed by then is left behind: the other channels wait for it. */
+const CLOSE_MS = 10_000;
 
 export interface AdaptersDeps {
   positions: Positions;
@@ -116,7 +119,14 @@ export function createAdapters(deps: AdaptersDeps) {
   const drop = async (key: string) => {
     const slot = slots.get(key);
     slots.delete(key);
-    await slot?.close().catch((error) => log.error({ err: error }, "could not close a channel"));
+    if (!slot) return;
+    const closing = slot.close().catch((error) => log.error({ err: error }, "could not close a channel"));
+    const cancelled = new AbortController();
+    const late = sleep(clock, CLOSE_MS, cancelled.signal).then(() => "late" as const);
+    if ((await Promise.race([closing, late])) === "late") {
+      log.warn({ ...slot.place }, "a channel did not close in time; continuing without it");
+    }
+    cancelled.abort();
   };
 
   return {
