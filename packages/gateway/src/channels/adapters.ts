@@ -18,6 +18,9 @@ import type {
 
 /** A connection that has not closed by then is left behind: the other channels wait for it. */
 const CLOSE_MS = 10_000;
+/** Pauses between attempts to create an adapter. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 60_000;
 
 export interface AdaptersDeps {
   positions: Positions;
@@ -32,7 +35,7 @@ export interface AdaptersDeps {
   load(channel: ChannelName): Promise<AdapterFactory>;
   receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
   onReconnect(place: ChannelPlace): void;
-  /** Called when an adapter becomes available: work that waited for it can continue. */
+  /** Called when an adapter becomes available: work that waited for it can continue. Never throws. */
   onReady(place: ChannelPlace, agent: AgentConfig): void;
 }
 
@@ -42,6 +45,10 @@ interface Slot {
   key: string;
   state: ConnectionState;
   adapter: ChannelAdapter | undefined;
+  /** Failed attempts to create the adapter. */
+  failures: number;
+  /** Cancels the next attempt. */
+  cancel(): void;
   /** Ends the connection and frees the adapter. */
   close(): Promise<void>;
 }
@@ -56,41 +63,28 @@ export function createAdapters(deps: AdaptersDeps) {
   const stateDir = (agent: AgentConfig, { channel, account }: ChannelPlace) =>
     join(agent.workspace, `.${channel}-state`, ...(account === "" || account === "default" ? [] : [account]));
 
-  const open = async (agent: AgentConfig, place: ChannelPlace): Promise<Slot> => {
-    const own = log.child({
-      agent: agent.id,
-      channel: place.channel,
-      ...(place.account && { account: place.account }),
-    });
-    const state: ConnectionState = {
-      connected: false,
-      lastAliveAt: null,
-      until: null,
-      lastError: null,
-      attempts: 0,
-    };
-    const slot: Slot = {
+  const logOf = (agentId: string, { channel, account }: ChannelPlace) =>
+    log.child({ agent: agentId, channel, ...(account && { account }) });
+  const isCurrent = (slot: Slot) => slots.get(placeKey(slot.place)) === slot;
+
+  /** Creates the adapter of a slot and connects it. */
+  const begin = async (slot: Slot, agent: AgentConfig): Promise<void> => {
+    const { place, state } = slot;
+    const own = logOf(agent.id, place);
+    const create = await deps.load(place.channel);
+    const adapter = await create({
       place,
-      key: connectionKey(agent, place, deps.publicUrl()),
-      state,
-      adapter: undefined,
-      close: async () => {},
-    };
-    slots.set(placeKey(place), slot);
+      agent,
+      stateDir: stateDir(agent, place),
+      publicUrl: deps.publicUrl(),
+      tempDir: deps.tempDir,
+      publicLink: (path) => deps.publicLink(agent.id, path),
+      commands: deps.commands,
+      clock,
+      log: own,
+    });
     try {
-      const create = await deps.load(place.channel);
-      const adapter = await create({
-        place,
-        agent,
-        stateDir: stateDir(agent, place),
-        publicUrl: deps.publicUrl(),
-        tempDir: deps.tempDir,
-        publicLink: (path) => deps.publicLink(agent.id, path),
-        commands: deps.commands,
-        clock,
-        log: own,
-      });
-      slot.adapter = adapter;
+      state.lastError = null;
       const end = adapter.connect
         ? supervise({
             adapter,
@@ -108,11 +102,47 @@ export function createAdapters(deps: AdaptersDeps) {
         await end();
         await adapter.close();
       };
-      deps.onReady(place, agent);
+      slot.adapter = adapter;
     } catch (error) {
-      state.lastError = "Could not start the channel; see the log for the reason.";
-      own.error({ err: error }, "could not start the channel");
+      await adapter.close();
+      throw error;
     }
+  };
+
+  /** Attempts to create a slot's adapter until it succeeds or the slot is dropped. */
+  const attempt = async (slot: Slot, known: AgentConfig): Promise<void> => {
+    slot.cancel();
+    const agent = deps.agents().find(({ id }) => id === known.id) ?? known;
+    try {
+      await begin(slot, agent);
+    } catch (error) {
+      slot.state.lastError = "Could not start the channel; see the log for the reason. Still trying.";
+      const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(slot.failures, 10));
+      const failures = ++slot.failures;
+      logOf(agent.id, slot.place).error({ err: error, failures }, "could not start the channel");
+      // With jitter, so that many channels do not resume at the same moment.
+      slot.cancel = clock.after(backoff * (0.75 + Math.random() / 4), () => void again(slot, agent));
+      return;
+    }
+    deps.onReady(slot.place, agent);
+  };
+  const again = (slot: Slot, agent: AgentConfig) =>
+    oneByOne(async () => {
+      if (!closed && isCurrent(slot) && !slot.adapter) await attempt(slot, agent);
+    });
+
+  const open = async (agent: AgentConfig, place: ChannelPlace): Promise<Slot> => {
+    const slot: Slot = {
+      place,
+      key: connectionKey(agent, place, deps.publicUrl()),
+      state: { connected: false, lastAliveAt: null, until: null, lastError: null, attempts: 0 },
+      adapter: undefined,
+      failures: 0,
+      cancel: () => {},
+      close: async () => {},
+    };
+    slots.set(placeKey(place), slot);
+    await attempt(slot, agent);
     return slot;
   };
 
@@ -120,6 +150,7 @@ export function createAdapters(deps: AdaptersDeps) {
     const slot = slots.get(key);
     slots.delete(key);
     if (!slot) return;
+    slot.cancel();
     const closing = slot.close().catch((error) => log.error({ err: error }, "could not close a channel"));
     const cancelled = new AbortController();
     const late = sleep(clock, CLOSE_MS, cancelled.signal).then(() => "late" as const);
@@ -149,7 +180,12 @@ export function createAdapters(deps: AdaptersDeps) {
       }),
     /** The adapter of a place that need not be configured: an account that is about to be linked. */
     require: (agent: AgentConfig, place: ChannelPlace): Promise<ChannelAdapter | undefined> =>
-      oneByOne(async () => (slots.get(placeKey(place)) ?? (await open(agent, place))).adapter),
+      oneByOne(async () => {
+        const slot = slots.get(placeKey(place));
+        if (!slot) return (await open(agent, place)).adapter;
+        if (!slot.adapter) await attempt(slot, agent);
+        return slot.adapter;
+      }),
     drop: (place: ChannelPlace) => oneByOne(() => drop(placeKey(place))),
     get: (place: ChannelPlace): ChannelAdapter | undefined => slots.get(placeKey(place))?.adapter,
     state: (place: ChannelPlace): ConnectionState | undefined => slots.get(placeKey(place))?.state,

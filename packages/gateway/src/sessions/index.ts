@@ -61,6 +61,11 @@ export interface Incoming {
   closing?: (ending: TurnEnding) => readonly Statement[];
 }
 
+interface WaitLimits {
+  ms: number;
+  signal: AbortSignal;
+}
+
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
   const { db, clock } = deps;
@@ -78,6 +83,22 @@ export function createSessions(deps: SessionDeps) {
     return row;
   };
   const isBusy = (uuid: string) => turns.running(uuid) !== undefined || holds.has(uuid);
+  /** Asks for a decision each time a place of the agent may have become free; false when there is none in time. */
+  const decide = async (
+    agentId: string,
+    { ms, signal }: WaitLimits,
+    decision: () => boolean | undefined,
+  ): Promise<boolean> => {
+    const end = clock.now() + ms;
+    while (!signal.aborted) {
+      const decided = decision();
+      if (decided !== undefined) return decided;
+      const left = Math.min(ms, end - clock.now());
+      if (left <= 0) break;
+      await pool.freed(agentId, left, signal);
+    }
+    return false;
+  };
   const requireFree = (row: SessionRow) => {
     if (isBusy(row.uuid)) throw new GatewayError("SESSION_BUSY");
   };
@@ -133,26 +154,22 @@ export function createSessions(deps: SessionDeps) {
     kept: turns.kept,
     places: pool.places,
 
+    isBusy,
+    /** Resolves to true once the session is not busy, or to false after `ms` or when `signal` aborts. */
+    idle: (agentId: string, sessionId: string, limits: WaitLimits): Promise<boolean> =>
+      decide(agentId, limits, () => (isBusy(sessionId) ? undefined : true)),
     /**
-     * Resolves to true once a turn of the session (without an id: of a new one) can begin, or to false after `ms` or when
-     * `signal` aborts. It reserves nothing, so `send` may find that somebody else was faster.
+     * Resolves to true once a turn of the session (without an id: of a new one) can begin, or to false after `ms`, when
+     * `signal` aborts, or as soon as the session is busy. It reserves nothing, so `send` may find that somebody else was
+     * faster.
      */
-    async vacancy(
-      agentId: string,
-      sessionId: string | undefined,
-      { ms, signal }: { ms: number; signal: AbortSignal },
-    ): Promise<boolean> {
-      const end = clock.now() + ms;
-      while (!signal.aborted) {
+    vacancy: (agentId: string, sessionId: string | undefined, limits: WaitLimits): Promise<boolean> =>
+      decide(agentId, limits, () => {
         const agent = deps.agent(agentId);
-        const busy = sessionId !== undefined && isBusy(sessionId);
-        if (!agent || (!busy && pool.hasRoom(agent, sessionId))) return true;
-        const left = Math.min(ms, end - clock.now());
-        if (left <= 0) break;
-        await pool.freed(agentId, left, signal);
-      }
-      return false;
-    },
+        if (!agent) return true;
+        if (sessionId !== undefined && isBusy(sessionId)) return false;
+        return pool.hasRoom(agent, sessionId) ? true : undefined;
+      }),
 
     /**
      * Sends a message and starts its turn. Everything that can be refused is refused here; resolves when the message

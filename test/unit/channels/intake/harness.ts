@@ -41,6 +41,8 @@ export function startIntake({
   const state = { decision: "allow" as Decision, decided: 0, fetched: [] as string[], typing: 0, sends: 0 };
   const turns: RunningTurn[] = [];
   const busy = new Set<string>();
+  /** Sessions in which no turn can begin although none runs. */
+  const held = new Set<string>();
   const freed = createBell(clock);
   const sessionsOf = new Map<string, string[]>();
   let number = 0;
@@ -49,24 +51,33 @@ export function startIntake({
     sql: `INSERT INTO messages (chat, session, role, content, ts) VALUES (1, 1, 0, ?, 0)`,
     params: [content],
   });
+  const isBusy = (sessionId: string) => busy.has(sessionId) || held.has(sessionId);
+  const waitUntil = async (ms: number, signal: AbortSignal, over: () => boolean) => {
+    const end = clock.now() + ms;
+    while (!signal.aborted && !over() && clock.now() < end) {
+      await freed.wait("a", end - clock.now(), signal);
+    }
+  };
   const sessions: IntakeDeps["sessions"] = {
     find: (_agent, chatId, id) => (sessionsOf.get(chatId)?.includes(id) ? { uuid: id } : undefined),
     latest(_agent, chatId) {
       const last = sessionsOf.get(chatId)?.at(-1);
       return last === undefined ? undefined : { uuid: last };
     },
+    isBusy,
     async vacancy(_agent, sessionId, { ms, signal }) {
-      const free = () => busy.size < places && !(sessionId && busy.has(sessionId));
-      const end = clock.now() + ms;
-      while (!signal.aborted && !free() && clock.now() < end) {
-        await freed.wait("a", end - clock.now(), signal);
-      }
-      return free();
+      const blocked = () => sessionId !== undefined && isBusy(sessionId);
+      await waitUntil(ms, signal, () => blocked() || busy.size < places);
+      return !blocked() && busy.size < places;
+    },
+    idle: async (_agent, sessionId, { ms, signal }) => {
+      await waitUntil(ms, signal, () => !isBusy(sessionId));
+      return !isBusy(sessionId);
     },
     async send(incoming) {
       state.sends++;
       const id = incoming.sessionId ?? `s${++number}`;
-      if (busy.has(id)) throw new GatewayError("SESSION_BUSY");
+      if (isBusy(id)) throw new GatewayError("SESSION_BUSY");
       if (busy.size >= places) throw new GatewayError("CAPACITY");
       busy.add(id);
       if (incoming.sessionId === undefined)
@@ -146,6 +157,7 @@ export function startIntake({
     state,
     turns,
     busy,
+    held,
     freed,
     sessionsOf,
     say: (text: string, { chatId = "c", eventId = text, senderName = "Ann" } = {}) =>

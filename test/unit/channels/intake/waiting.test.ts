@@ -167,3 +167,94 @@ describe("a message that a crash put back", () => {
     expect(rig.out.texts()).toEqual([]);
   });
 });
+
+describe("a chat whose own session is held", () => {
+  it("keeps no other chat of the agent waiting [CH-PLACE-1]", async () => {
+    const rig = startIntake({ places: 1 });
+    await rig.say("one", { chatId: "first" });
+    await settled();
+    await rig.turns[0]!.end();
+    await settled();
+    // It is being deleted or cleared, for example, which takes no place.
+    rig.held.add(rig.turns[0]!.sessionId);
+    await rig.say("two", { chatId: "first" });
+    await settled();
+    await rig.say("to second", { chatId: "second" });
+    await settled();
+    expect(rig.turns.at(-1)!.text).toContain("to second");
+    await rig.turns.at(-1)!.end();
+    rig.held.clear();
+    rig.freed.ring("a");
+    await settled();
+    expect(rig.turns.at(-1)!.text).toContain("two");
+  });
+
+  it("gives its place up when that happens while it waits for one [CH-PLACE-1]", async () => {
+    const rig = startIntake({ places: 1 });
+    await rig.say("one", { chatId: "first" });
+    await settled();
+    await rig.turns[0]!.end();
+    await settled();
+    rig.busy.add("of somebody else");
+    await rig.say("two", { chatId: "first" });
+    await settled();
+    await rig.say("to second", { chatId: "second" });
+    await settled();
+    rig.held.add(rig.turns[0]!.sessionId);
+    rig.busy.delete("of somebody else");
+    rig.freed.ring("a");
+    await settled();
+    expect(rig.turns.at(-1)!.text).toContain("to second");
+  });
+});
+
+describe("a database that cannot be read for a moment", () => {
+  const failing = (times: (sql: string) => boolean) => {
+    const db = memoryDatabase();
+    const { all } = db;
+    db.all = (sql, params) => {
+      if (times(sql)) throw new Error("disk I/O error");
+      return all(sql, params);
+    };
+    return db;
+  };
+
+  it("delays an urgent command, which needs nothing else to wake it [CH-READ-1]", async () => {
+    let failures = 0;
+    const db = failing((sql) => sql.includes("FROM channel_inbox WHERE id = ?") && failures++ < 2);
+    const rig = startIntake({ db });
+    await rig.say("/help");
+    await settled();
+    expect(failures).toBeGreaterThan(0);
+    for (let n = 0; n < 10; n++) {
+      rig.clock.advance(1_000);
+      await settled();
+    }
+    expect(rig.out.texts().join()).toContain("Send a message to talk to the agent.");
+    expect(rig.states()).toEqual(["done"]);
+  });
+
+  it("delays what a start finds waiting [CH-READ-1]", async () => {
+    const clock = manualClock();
+    const stores = memoryDatabase();
+    const first = startIntake({ db: stores, clock });
+    first.intake.stop();
+    await first.say("one");
+    let failures = 0;
+    const db: typeof stores = {
+      ...stores,
+      all: (sql, params) => {
+        if (sql.includes("SELECT DISTINCT agent_id") && failures++ < 2) throw new Error("disk I/O error");
+        return stores.all(sql, params);
+      },
+    };
+    const rig = startIntake({ db, clock });
+    rig.intake.wakeAll();
+    for (let n = 0; n < 10; n++) {
+      clock.advance(1_000);
+      await settled();
+    }
+    expect(failures).toBe(3);
+    expect(rig.turns).toHaveLength(1);
+  });
+});

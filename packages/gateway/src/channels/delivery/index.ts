@@ -76,17 +76,26 @@ export function createDelivery(deps: DeliveryDeps) {
   const stopped = new AbortController();
   const laneKey = (place: ChannelPlace, chatId: string) => `${placeKey(place)}/${chatId}`;
 
-  /** Retries the write until it succeeds: losing the provider's answer would mean sending twice. */
-  const record = async (...statements: Statement[]): Promise<void> => {
+  /** Retries until it succeeds, as losing the provider's answer would mean sending twice; undefined after a stop. */
+  const insist = async <T>(task: () => T | Promise<T>): Promise<T | undefined> => {
     for (;;) {
       try {
-        await db.write(...statements);
-        return;
+        return await task();
       } catch (error) {
         log.error({ err: error }, "could not record the delivery outcome; trying again");
-        if (stopped.signal.aborted) return;
+        if (stopped.signal.aborted) return undefined;
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
       }
+    }
+  };
+  const record = async (...statements: Statement[]): Promise<void> => {
+    await insist(() => db.write(...statements));
+  };
+  const report = (place: ChannelPlace, outcome: SendOutcome): void => {
+    try {
+      deps.onOutcome(place, outcome);
+    } catch (error) {
+      log.error({ err: error }, "could not count a delivery outcome");
     }
   };
 
@@ -97,19 +106,25 @@ export function createDelivery(deps: DeliveryDeps) {
   };
 
   /** What an outcome means for a row that an earlier attempt may have delivered. */
-  const judged = (row: OutboxRow, outcome: SendOutcome, { lane, adapter }: Front): SendOutcome => {
+  const judged = async (
+    row: OutboxRow,
+    outcome: SendOutcome,
+    { lane, adapter }: Front,
+  ): Promise<SendOutcome> => {
     if (lane) lane.unknown = outcome.status === "unknown" ? lane.unknown + 1 : 0;
     if (outcome.status === "unknown" && lane && lane.unknown < MOST_UNKNOWN && !outcome.final) {
       const uncertain = { ...row, uncertain_at: row.uncertain_at ?? row.sending_at };
-      return mayRepeat(uncertain, adapter) ? { status: "retry", reason: outcome.reason } : outcome;
+      return (await insist(() => mayRepeat(uncertain, adapter)))
+        ? { status: "retry", reason: outcome.reason }
+        : outcome;
     }
     const refused = row.uncertain_at !== null && outcome.status === "failed";
     return refused ? { status: "unknown", reason: `${outcome.reason} ${NOT_REPEATED}` } : outcome;
   };
 
   const settle = async (row: OutboxRow, given: SendOutcome, { lane, adapter }: Front = {}): Promise<void> => {
+    const outcome = await judged(row, given, { lane, adapter });
     const now = clock.now();
-    const outcome = judged(row, given, { lane, adapter });
     if (lane && outcome.status !== "retry") lane.unknown = 0;
     const uncertainAt = given.status === "unknown" ? (row.uncertain_at ?? row.sending_at) : null;
     const failures = lane?.failures ?? 0;
@@ -175,7 +190,7 @@ export function createDelivery(deps: DeliveryDeps) {
     step("after-sending-row");
     const sending = { ...row, attempts: row.attempts + 1, sending_at: now };
     const outcome = await tryOnce(sending, adapter, flight);
-    deps.onOutcome(place, outcome);
+    report(place, outcome);
     await settle(sending, outcome, { lane, adapter });
     step("after-outcome-row");
   };
@@ -197,7 +212,7 @@ export function createDelivery(deps: DeliveryDeps) {
           await settle(row, { status: "failed", reason }, { lane });
         } else if (row.uncertain_at !== null && !mayRepeat(row, adapter)) {
           const outcome = { status: "unknown", reason: row.reason ?? NOT_REPEATED, final: true } as const;
-          deps.onOutcome(lane.place, outcome);
+          report(lane.place, outcome);
           await settle(row, outcome, { lane });
         } else if (wait > 0) {
           await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
@@ -226,15 +241,21 @@ export function createDelivery(deps: DeliveryDeps) {
   };
 
   const unsettled = createUnsettled({ db, clock, wake });
-  const wakeAll = () => {
-    for (const row of store.waiting()) wake(placeOf(row), row.chat_id);
+  const wakeAll = (): void => {
+    if (stopped.signal.aborted) return;
+    try {
+      for (const row of store.waiting()) wake(placeOf(row), row.chat_id);
+    } catch (error) {
+      log.error({ err: error }, "could not read the outbox; trying again");
+      clock.after(STORE_RETRY_MS, wakeAll);
+    }
   };
 
   return {
     /** Statements that put messages into the outbox; {@link wake} the chat when they are on disk. */
     add: (sending: Sending): Statement[] => store.add(sending, clock.now()),
     wake: (place: ChannelPlace, chatId: string) => wake(place, chatId),
-    /** Wakes every chat that has something waiting: an adapter became available, or the gateway started. */
+    /** Wakes every chat that has something waiting: an adapter became available, or the gateway started. Never throws. */
     wakeAll,
 
     /** Sends at once, ahead of waiting messages, and reports the outcome. Never retried. */
@@ -247,9 +268,10 @@ export function createDelivery(deps: DeliveryDeps) {
       const [inserted] = await db.write(
         ...store.add({ ...rest, contents: [content], state: "sending" }, now),
       );
-      const row = store.byId(Number(inserted!.rows[0]!.id))!;
+      const row = await insist(() => store.byId(Number(inserted!.rows[0]!.id)));
+      if (!row) return { status: "failed", reason: NEVER_SENT };
       const outcome = await tryOnce(row, adapter, flight);
-      deps.onOutcome(sending.place, outcome);
+      report(sending.place, outcome);
       await settle(row, final(outcome));
       return outcome;
     },

@@ -1,10 +1,11 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../../config/index.ts";
-import { type Clock, sleep } from "../../lib/clock.ts";
+import { sleep } from "../../lib/clock.ts";
 import { isEnabled, placeKey, placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
 import { type CommandText, describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
+import { withName } from "./name.ts";
 import type { IntakeDeps } from "./ports.ts";
 import { targetOf } from "./reply.ts";
 import { createInboxStore, type InboxRow } from "./store.ts";
@@ -151,8 +152,10 @@ export function createIntake(deps: IntakeDeps) {
     }
     const named = [...taken.slice(0, -1), { row, message: kept.message }];
     let over = false;
+    // A chat that waits for its own session must not keep others from the agent.
+    await turns.idle(row);
     await gate(row.agent_id, async () => {
-      await turns.room(row);
+      if (!(await turns.room(row))) return;
       // The wait may have been long.
       const now = open(row) ? deps.agent(row.agent_id) : undefined;
       if (!now || stopped.signal.aborted || (await access.decide(place, now, message)) !== "allow") return;
@@ -260,7 +263,6 @@ export function createIntake(deps: IntakeDeps) {
         if (isBusy(error)) {
           // Always pause first, whatever the places report: a wait that ends at once must not become a busy loop.
           await pause(busy++);
-          await turns.room(row);
           continue;
         }
         if (await unreadable(error, agent, row)) {
@@ -303,17 +305,36 @@ export function createIntake(deps: IntakeDeps) {
     workers.set(key, work(key, agentId, channel, chatId));
   };
 
-  const runCommandRow = (row: InboxRow) => {
-    if (commandsUnderWay.has(row.id) || row.message === null || !open(row)) return;
-    commandsUnderWay.add(row.id);
-    void attemptUntilDone([{ row, message: JSON.parse(row.message) as InboundMessage }]).finally(() =>
-      commandsUnderWay.delete(row.id),
-    );
+  const workCommand = async (id: number): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      try {
+        const row = store.byId(id);
+        // No await between this check and the end, or a wake-up would be lost.
+        if (row?.state !== "command" || row.message === null || !open(row)) break;
+        await attemptUntilDone([{ row, message: JSON.parse(row.message) as InboundMessage }]);
+      } catch (error) {
+        log.error({ err: error, row: id }, "could not read a command; trying again");
+        await sleep(clock, RETRY_FIRST_MS, stopped.signal);
+      }
+    }
+    commandsUnderWay.delete(id);
   };
 
-  const wakeAll = () => {
-    for (const row of store.openCommands()) runCommandRow(row);
-    for (const { agent_id, channel, chat_id } of store.openChats()) wake(agent_id, channel, chat_id);
+  const wakeCommand = (id: number) => {
+    if (commandsUnderWay.has(id) || stopped.signal.aborted) return;
+    commandsUnderWay.add(id);
+    void workCommand(id);
+  };
+
+  const wakeAll = (): void => {
+    if (stopped.signal.aborted) return;
+    try {
+      for (const { id } of store.openCommands()) wakeCommand(id);
+      for (const { agent_id, channel, chat_id } of store.openChats()) wake(agent_id, channel, chat_id);
+    } catch (error) {
+      log.error({ err: error }, "could not read the waiting messages; trying again");
+      clock.after(RETRY_FIRST_MS, wakeAll);
+    }
   };
 
   return {
@@ -349,10 +370,10 @@ export function createIntake(deps: IntakeDeps) {
         if (changes === 0) continue;
         deps.onStored(place);
         if (!isUrgent(message.text)) wake(place.agentId, place.channel, message.chatId);
-        else runCommandRow(store.byId(Number(lastInsertRowid))!);
+        else wakeCommand(Number(lastInsertRowid));
       }
     },
-    /** Starts on everything that waits: at the start, and when a channel comes online. */
+    /** Starts on everything that waits: at the start, and when a channel comes online. Never throws. */
     wakeAll,
     cutOff: turns.cutOff,
     /** Runs after the sessions room has closed the turns that a crash cut off. */
@@ -371,20 +392,3 @@ export function createIntake(deps: IntakeDeps) {
   };
 }
 export type Intake = ReturnType<typeof createIntake>;
-
-const NAME_MS = 1_500;
-
-/** The message with its sender's name, asking the provider if necessary. */
-async function withName(
-  deps: { adapter: IntakeDeps["adapter"]; clock: Clock },
-  place: ChannelPlace,
-  message: InboundMessage,
-): Promise<InboundMessage> {
-  if (message.senderName !== undefined) return message;
-  const asked = deps
-    .adapter(place)
-    ?.nameOf?.(message)
-    .catch(() => undefined);
-  const name = await Promise.race([asked, sleep(deps.clock, asked ? NAME_MS : 0)]);
-  return name ? { ...message, senderName: name } : message;
-}

@@ -35,9 +35,13 @@ export interface TurnEnd {
 export interface SessionsPort {
   find(agentId: string, chatId: string, sessionId: string): { uuid: string } | undefined;
   latest(agentId: string, chatId: string): { uuid: string } | undefined;
+  /** True while no turn can begin in the session. */
+  isBusy(sessionId: string): boolean;
+  /** Resolves to true when the session is not busy, or to false after `ms` or when `signal` aborts. */
+  idle(agentId: string, sessionId: string, limits: { ms: number; signal: AbortSignal }): Promise<boolean>;
   /**
-   * Resolves to true when a turn of the session (without an id: of a new one) can begin, or to false after `ms` or when
-   * `signal` aborts.
+   * Resolves to true when a turn of the session (without an id: of a new one) can begin, or to false after `ms`, when
+   * `signal` aborts, or as soon as the session is busy.
    */
   vacancy(
     agentId: string,

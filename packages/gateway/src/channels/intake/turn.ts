@@ -75,13 +75,25 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     return { chatId, before, session: before ?? deps.sessions.latest(row.agent_id, chatId) };
   };
 
-  /** Resolves when the turn of a message can begin; it reserves nothing meanwhile, and fetches and shows nothing. */
-  const room = async (row: InboxRow): Promise<void> => {
-    const limits = { ms: ROOM_MS, signal: stopped };
-    while (
-      !stopped.aborted &&
-      !(await deps.sessions.vacancy(row.agent_id, sessionOf(row).session?.uuid, limits))
-    );
+  const limits = { ms: ROOM_MS, signal: stopped };
+  /** Resolves when the session of a message is not busy. */
+  const idle = async (row: InboxRow): Promise<void> => {
+    while (!stopped.aborted) {
+      const { session } = sessionOf(row);
+      if (!session || (await deps.sessions.idle(row.agent_id, session.uuid, limits))) return;
+    }
+  };
+  /**
+   * Resolves to true when the turn of a message can begin, and to false as soon as its session is busy; it reserves
+   * nothing meanwhile, and fetches and shows nothing.
+   */
+  const room = async (row: InboxRow): Promise<boolean> => {
+    while (!stopped.aborted) {
+      const { session } = sessionOf(row);
+      if (await deps.sessions.vacancy(row.agent_id, session?.uuid, limits)) return true;
+      if (session && deps.sessions.isBusy(session.uuid)) return false;
+    }
+    return false;
   };
 
   /** Throws `SESSION_BUSY` or `CAPACITY` if the free place has been taken meanwhile. */
@@ -180,6 +192,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
   };
 
   return {
+    idle,
     room,
     run,
     /** Statements for a turn that a crash cut off: it runs again, or its text so far goes out. */

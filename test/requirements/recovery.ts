@@ -1,0 +1,9 @@
+/** What goes on by itself after a failure that passes, and what never holds up anything else. */
+export const recovery: Record<string, string> = {
+  "CH-START-1":
+    "An adapter that could not be created is created again by itself, with growing pauses; the error shows meanwhile.",
+  "CH-PLACE-1": "A chat that waits for its own session holds none of its agent's places.",
+  "CH-READ-1":
+    "A failed read of the inbox delays messages and commands, and needs nobody to wake them again.",
+  "CH-READ-2": "A failed read of the outbox delays a reply; no row stays `sending` because of it.",
+};
