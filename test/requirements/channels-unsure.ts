@@ -3,7 +3,7 @@ export const channelsUnsure: Record<string, string> = {
   "CH-UNSURE-1":
     "A reply whose outcome is unknown is counted by itself: in the channel's state, `/status` and `/metrics`.",
   "CH-UNSURE-2":
-    "Where the provider makes sure that a message arrives once (LINE's retry key and reply token, Discord's nonce, a change of a text), an uncertain send is repeated by itself.",
+    "Where the provider makes sure that a message arrives once (LINE's retry key and reply token, Discord's nonce, the id of a linked device's message, a change of a text), an uncertain send is repeated by itself.",
   "CH-UNSURE-3": "Everything else that is uncertain is never repeated by itself.",
   "CH-UNSURE-4":
     "`GET …/channels/deliveries` lists what is unknown or failed, the newest first, with its text, but no pairing code.",
@@ -18,5 +18,6 @@ export const channelsUnsure: Record<string, string> = {
   "CH-JOURNAL-3": "An answer that only the journal holds settles its row at the next start.",
   "CH-JOURNAL-4": "The journal is bounded, and loses nothing that is under way when it begins anew.",
   "CH-JOURNAL-5": "No request goes out that could not be recorded, on any channel; it is tried again.",
-  "CH-JOURNAL-6": "Each channel records a send at its last step: not before files are read or uploaded.",
+  "CH-JOURNAL-6":
+    "Each channel records a send at its last step: not before files are read or uploaded, and over HTTP where the channel cannot repeat a send, not before the connection is open.",
 };

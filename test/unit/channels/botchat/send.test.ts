@@ -349,8 +349,8 @@ describe("an inbound file", () => {
 
   it("needs an id [CH-BOTCHAT-2]", async () => {
     const none = { kind: "image", ref: {} } as InboundMedia;
-    await expect(fetchMedia({ api: {} as never, fileUrl: String }, none, never)).rejects.toThrow(
-      "contains no file",
-    );
+    await expect(
+      fetchMedia({ api: {} as never, sending: () => ({}) as never, fileUrl: String }, none, never),
+    ).rejects.toThrow("contains no file");
   });
 });

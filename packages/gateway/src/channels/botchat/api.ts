@@ -30,6 +30,8 @@ export async function within<T>(
 
 export interface BotApi {
   api: Api;
+  /** The same, with `begin` called right before each request is complete. */
+  sending(begin: () => void): Api;
   /** Address of a file that `getFile` named. It contains the token: never log it. */
   fileUrl(path: string): string;
 }
@@ -41,15 +43,21 @@ export function createApi(
   clock: Clock,
 ): BotApi {
   const root = apiRoot(settings);
-  const call = async (url: string, init: RequestInit & { signal: AbortSignal }) =>
-    Response.json(inItsOwnWords(await exchange(url, init, MAX_UPDATES_BYTES), clock.now()));
-  return {
-    api: new Api(token, {
+  const clientWith = (begin: { begin?: () => void }) => {
+    const call = async (url: string, init: RequestInit & { signal: AbortSignal }) =>
+      Response.json(
+        inItsOwnWords(await exchange(url, { ...init, ...begin }, MAX_UPDATES_BYTES), clock.now()),
+      );
+    return new Api(token, {
       apiRoot: root,
       timeoutSeconds: CALL_SECONDS,
       // Declared as that of node-fetch, which this build of grammY does not use.
       fetch: call as unknown as NonNullable<ApiClientOptions["fetch"]>,
-    }),
+    });
+  };
+  return {
+    api: clientWith({}),
+    sending: (begin) => clientWith({ begin }),
     fileUrl: (path) => `${root}/file/bot${token}/${path.split("/").map(encodeURIComponent).join("/")}`,
   };
 }

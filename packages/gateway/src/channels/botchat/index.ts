@@ -22,7 +22,7 @@ export const createAdapter: AdapterFactory = async ({ place, agent, publicUrl, c
   const moved = new Map<string, string>();
   const line = createLine({ api, token, clock, log, commands });
   const progress = createProgress({ api, clock, moved, closed: closed.signal });
-  const send = createSend({ api, clock, moved });
+  const send = createSend({ sending: bot.sending, clock, moved });
 
   return {
     aliveWithinMs: ALIVE_WITHIN_MS,

@@ -3,34 +3,30 @@ import type { Clock } from "../../lib/clock.ts";
 import { SEND_TIMEOUT_MS } from "../support/outcome.ts";
 import type { Content, Outgoing, SendOutcome } from "../types.ts";
 import { outcomeOf, refused } from "./answer.ts";
-import { within } from "./api.ts";
+import { type BotApi, within } from "./api.ts";
 import { sendFile } from "./file.ts";
 import { attempt, type Call, type Deliver, placeOf } from "./place.ts";
 import { keyboard, textOf } from "./text.ts";
 
 export interface SendDeps {
-  api: Api;
+  /** The client for one message; see {@link BotApi.sending}. */
+  sending: BotApi["sending"];
   clock: Clock;
   /** Groups that became supergroups: the new id by the old one. */
   moved: Map<string, string>;
 }
 
 /** Sends one thing, once. */
-export function createSend({ api, clock, moved }: SendDeps) {
+export function createSend({ sending, clock, moved }: SendDeps) {
   return async (
     { target, content, replaces, begin }: Outgoing,
     parent: AbortSignal,
   ): Promise<SendOutcome> => {
     if (parent.aborted) return { status: "retry", reason: "The gateway is stopping." };
+    const api = sending(begin);
     try {
       return await within(clock, SEND_TIMEOUT_MS, parent, (signal) => {
-        const begun =
-          (call: Call): Call =>
-          (place, own) => {
-            begin();
-            return call(place, own);
-          };
-        const deliver = (call: Call) => attempt(begun(call), placeOf(target, moved), moved, signal);
+        const deliver = (call: Call) => attempt(call, placeOf(target, moved), moved, signal);
         return content.kind === "file"
           ? sendFile(api, content, deliver)
           : sendText(api, content, replaces, deliver);

@@ -42,6 +42,8 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
     connect: manager.connect,
     aliveWithinMs: ALIVE_WITHIN_MS,
     send: (outgoing, signal) => send(manager.live, outgoing, clock, signal),
+    // Under the same id, as WhatsApp's own clients send what was not confirmed: it is shown once.
+    repeatable: () => true,
     working: (target) => (acknowledges ? working.start(target) : () => {}),
     settle: (messageId) => working.settle(messageId),
     fetchMedia: (media, signal) => fetchMedia(media, url, signal),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { fetchBeginning } from "./last-piece.ts";
 
 /** Far more than any response contains. */
 const MAX_ANSWER_BYTES = 1 << 20;
@@ -20,7 +21,7 @@ export function onNewConnection(given?: HeadersInit): Headers {
   return headers;
 }
 
-/** A request, with what is to be called right before it goes out; when that throws, it does not. */
+/** A request, with what is to be called right before it is complete; when that throws, it never is. */
 export type Asked = RequestInit & { begin?: () => void };
 
 /**
@@ -35,8 +36,8 @@ export async function exchange(
 ): Promise<Answer> {
   // Node.js loads its client with the first of these.
   const headers = onNewConnection(init.headers);
-  begin?.();
-  const response = await fetch(url, { ...init, headers, redirect: "manual" });
+  const made = { ...init, headers, redirect: "manual" } as const;
+  const response = await (begin ? fetchBeginning(url, made, begin) : fetch(url, made));
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

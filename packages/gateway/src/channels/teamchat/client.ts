@@ -1,6 +1,7 @@
 import { type WebClient as Client, WebClient, type WebClientOptions } from "@slack/web-api";
 import type { AgentConfig } from "../../config/index.ts";
 import { onNewConnection } from "../support/exchange.ts";
+import { fetchBeginning } from "../support/last-piece.ts";
 import { apiRoot } from "./check.ts";
 
 export type Settings = Pick<NonNullable<AgentConfig["teamchat"]>, "botToken" | "apiBaseUrl">;
@@ -19,12 +20,12 @@ const silent: NonNullable<WebClientOptions["logger"]> = {
 
 /**
  * A client for one call or a few that end with `signal`; nothing is sent twice by itself.
- * @param begin called right before each request goes out
+ * @param begin called right before each request is complete
  */
 export function clientFor(
   { botToken, apiBaseUrl }: Settings,
   signal: AbortSignal,
-  begin: () => void = () => {},
+  begin?: () => void,
 ): Client {
   return new WebClient(botToken, {
     slackApiUrl: `${apiRoot({ apiBaseUrl })}/`,
@@ -42,11 +43,10 @@ async function ask(
   url: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
   signal: AbortSignal,
-  begin: () => void,
+  begin: (() => void) | undefined,
 ): Promise<Response> {
   const made = { ...init, headers: onNewConnection(init?.headers), redirect: "manual", signal } as const;
-  begin();
-  const response = await fetch(url, made);
+  const response = await (begin ? fetchBeginning(url, made, begin) : fetch(url, made));
   if (response.status !== 429 || response.headers.has("retry-after")) return response;
   // The library takes a 429 without a wait for a broken connection.
   const headers = new Headers(response.headers);
