@@ -100,6 +100,10 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     expect((await fresh.send("/model", { session_id })).body.result).toMatchObject({ model: "small" });
     const { body } = await fresh.json("GET", "/api/v1/agents/assistant");
     expect(JSON.stringify(body)).toContain("The agent does not offer the model not-offered");
+    const patch = (model: string) => fresh.json("PATCH", "/api/v1/agents/assistant", { body: { model } });
+    expect(await patch("claude-sonnet-5")).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
+    expect(await patch("LARGE")).toMatchObject({ status: 200, body: { agent: { model: "large" } } });
+    expect((await patch("small")).status).toBe(200);
     expect(await put("large")).toMatchObject({ status: 200, body: { model: "large" } });
     const next = (await fresh.send("SAY y")).body;
     expect((await fresh.send("/model", { session_id: next.session_id })).body.result).toMatchObject({

@@ -235,6 +235,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     }),
     ...agentRoutes({
       agents,
+      judgeModel: (id, model) => agentModels.judge(requireAgent(id), model),
       async onRemoved(id) {
         await sessions.stopAgent(id);
         await channels.removeAgent(id);

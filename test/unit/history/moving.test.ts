@@ -26,7 +26,7 @@ describe("moving history", () => {
   afterEach(() => store.close());
 
   const send = (body: string | Buffer, to = agent) =>
-    store.history.import(to, Readable.from([body], { objectMode: false }), never);
+    store.history.import(to, Readable.from([body], { objectMode: false }), { signal: never });
   const read = async (from = agent, chat?: string) => text(await store.history.export(from, chat, never));
   const lines = (count: number, of: Partial<Line> = {}): Line[] => {
     const sessions = [newId(), newId(), newId()];
@@ -55,7 +55,7 @@ describe("moving history", () => {
       JSON.stringify([line.chatId, line.sessionId, line.sessionName, line.role, line.content, line.ts]);
     expect(parsed.map(key).sort()).toEqual(given.map(key).sort());
     const other = openStore();
-    await other.history.import(agent, Readable.from([exported], { objectMode: false }), never);
+    await other.history.import(agent, Readable.from([exported], { objectMode: false }), { signal: never });
     const again = await text(await other.history.export(agent, undefined, never));
     await other.close();
     expect(again).toBe(exported);
@@ -191,7 +191,7 @@ describe("moving history", () => {
   it("a body that breaks off leaves nothing", async () => {
     const broken = new Readable({ read() {} });
     broken.push(ndjson(lines(10)));
-    const running = store.history.import(agent, broken, never);
+    const running = store.history.import(agent, broken, { signal: never });
     broken.destroy(Object.assign(new Error("aborted"), { code: "ECONNRESET" }));
     await expect(running).rejects.toMatchObject({ code: "INVALID_REQUEST" });
     expect(await store.history.chats(agent)).toEqual([]);

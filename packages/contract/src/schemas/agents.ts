@@ -4,6 +4,14 @@ import { channelFields } from "./agent-channels.ts";
 import { agentId, label } from "./common.ts";
 import { deviceAccount } from "./devicechat.ts";
 
+/** A text that becomes an argument of an agent program, which must not take it for one of its flags. */
+const argument = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((text) => !text.trimStart().startsWith("-"), { error: "must not begin with -" });
+const modelId = lazy(() => argument(200).min(1));
+
 export const runtimeConfig = lazy(() =>
   z.looseObject({
     type: z
@@ -22,7 +30,7 @@ export const runtimeConfig = lazy(() =>
       .describe("Model provider of `builtin`."),
     baseUrl: z.string().optional().describe("URL of the provider's API."),
     apiKey: z.string().optional().describe("The provider's key; never shown."),
-    model: z.string().optional().describe("Model id for `builtin`."),
+    model: argument(200).optional().describe("Model id for `builtin`."),
     maxRetries: z
       .number()
       .int()
@@ -74,13 +82,13 @@ export const agent = lazy(() =>
     devicechat_accounts: z.array(deviceAccount()),
   }),
 );
-const allowTools = lazy(() => z.union([z.boolean(), z.array(z.string().max(200)).max(500)]));
+const allowTools = lazy(() => z.union([z.boolean(), z.array(argument(200)).max(500)]));
 export const createAgent = lazy(() =>
   z.object({
     id: agentId(),
     name: label(200).optional(),
     description: z.string().max(2000).optional(),
-    model: z.string().min(1).max(200).optional(),
+    model: modelId().optional(),
     runtime: runtimeConfig().optional(),
   }),
 );
@@ -88,7 +96,7 @@ export const updateAgent = lazy(() =>
   z.strictObject({
     name: label(200).optional(),
     description: z.string().max(2000).optional(),
-    model: z.string().min(1).max(200).nullable().optional(),
+    model: modelId().nullable().optional(),
     allow_tools: allowTools().optional(),
     orchestration_enabled: z.boolean().optional(),
     ...channelFields(),
@@ -106,4 +114,4 @@ export const model = lazy(() =>
   }),
 );
 export type Model = z.output<ReturnType<typeof model>>;
-export const setModel = lazy(() => z.object({ model: z.string().min(1).max(200) }));
+export const setModel = lazy(() => z.object({ model: modelId() }));

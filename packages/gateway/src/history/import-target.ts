@@ -13,7 +13,7 @@ interface Target {
 }
 
 /** Names a folder, like the ids that the gateway mints. */
-const KEEPABLE = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
+const KEEPABLE = /^(?!\.{1,2}$|-)[A-Za-z0-9._-]{1,128}$/;
 const DEFAULT_NAME = "Imported session";
 const PREVIEW_CHARS = 200;
 const MAX_GROUPS = 1000;

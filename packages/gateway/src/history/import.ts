@@ -17,6 +17,14 @@ export interface ImportDeps {
   takeSpace(bytes: number): void;
 }
 
+/** Who sends an import. */
+export interface ImportSender {
+  /** Aborted when the sender disconnects. */
+  signal: AbortSignal;
+  /** Called before anything is stored; throws to refuse it. */
+  confirm?(): void;
+}
+
 /**
  * Imports of NDJSON. The body goes to a file, the reader thread checks every line of it, and only then the writer
  * thread stores: so a bad line leaves nothing, and other work continues. After a crash while storing, the next start
@@ -34,13 +42,18 @@ export function createImports(deps: ImportDeps) {
     return result;
   };
 
-  const run = async (agentId: string, body: Readable, signal: AbortSignal): Promise<ImportResult> => {
+  const run = async (
+    agentId: string,
+    body: Readable,
+    { signal, confirm }: ImportSender,
+  ): Promise<ImportResult> => {
     const name = `${agentId}-${randomUUID()}.ndjson`;
     const file = fileOf(name);
     try {
       await spool(file, body, deps.takeSpace);
       await db.readerJob<number>("checkImport", { file }, { signal });
       signal.throwIfAborted();
+      confirm?.();
       // From here on the import completes, whether or not its sender waits.
       return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 });
     } catch (error) {
@@ -52,11 +65,11 @@ export function createImports(deps: ImportDeps) {
 
   return {
     /** One at a time for each agent. Throws `CONFLICT`, `INVALID_REQUEST` naming the line, `UNAVAILABLE`. */
-    async run(agentId: string, body: Readable, signal: AbortSignal): Promise<ImportResult> {
+    async run(agentId: string, body: Readable, sender: ImportSender): Promise<ImportResult> {
       if (busy.has(agentId)) throw new GatewayError("CONFLICT", "Another import into this agent is running.");
       busy.add(agentId);
       try {
-        return await run(agentId, body, signal);
+        return await run(agentId, body, sender);
       } finally {
         busy.delete(agentId);
       }

@@ -7,7 +7,7 @@ import type { RequestContext } from "./endpoint.ts";
 import { toGatewayError, validationError } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import type { HostGuard } from "./hosts.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { Entered, InFlight } from "./in-flight.ts";
 import { parseQuery } from "./query.ts";
 import { send, sendError, setBaseHeaders } from "./reply.ts";
 import type { CompiledRoute, Match } from "./router.ts";
@@ -45,7 +45,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
 
   return async (req, res, requestId) => {
     let route: CompiledRoute | undefined;
-    let leave: (() => void) | undefined;
+    let entered: Entered | undefined;
     const method = req.method as string;
     const started = performance.now();
     try {
@@ -58,15 +58,18 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       if (route.needsKey) {
         // Before the body is read: a key over its limit must not cause a megabyte of parsing.
         takeToken(route, principal.id);
-        leave = inFlight.enter({ res, requestId, route, agentId, principal });
+        entered = inFlight.enter({ res, requestId, route, agentId, principal });
       }
       const params = decl.params ? validate(decl.params, match.params, "path") : match.params;
       const query = decl.query ? validate(decl.query, parseQuery(match.query), "query") : undefined;
       const late = (error: GatewayError) => sendError(res, requestId, error);
       const body = await readBody(decl, req, res, clock, late);
+      // The body may have taken long to arrive.
+      entered?.confirm();
       if (decl.stores) takeSpace();
       if (decl.rawReply) setBaseHeaders(res, requestId);
-      const context = createContext(req, res, requestId, { params, query, body, principal });
+      const confirm = () => entered?.confirm();
+      const context = createContext(req, res, requestId, { params, query, body, principal, confirm });
       await send(res, requestId, await route.handler(context));
     } catch (error) {
       try {
@@ -77,7 +80,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
         fail(req, res, requestId, failure);
       }
     }
-    leave?.();
+    entered?.leave();
     onRequest?.(method, route?.decl.path ?? "unknown", res.statusCode, performance.now() - started);
   };
 }
@@ -130,11 +133,11 @@ function createContext(
   req: IncomingMessage,
   res: ServerResponse,
   requestId: string,
-  parts: { params: unknown; query: unknown; body: unknown; principal: RequestContext["principal"] },
+  parts: { params: unknown; query: unknown; body: unknown } & Pick<RequestContext, "principal" | "confirm">,
 ): RequestContext {
   let controller: AbortController | undefined;
   return {
-    ...(parts as Pick<RequestContext, "params" | "query" | "body" | "principal">),
+    ...(parts as Pick<RequestContext, "params" | "query" | "body" | "principal" | "confirm">),
     requestId,
     req,
     res,

@@ -9,6 +9,11 @@ export interface RequestContext<D extends RouteDecl = RouteDecl> {
   readonly query: QueryOf<D>;
   readonly body: BodyOf<D>;
   readonly principal: Principal;
+  /**
+   * To be called before the effect of a `rawBody` that the handler reads: it may take long to arrive.
+   * @throws GatewayError when the key no longer has the right that the request started with.
+   */
+  confirm(): void;
   /** Also the reply's `x-request-id` header and the id of the turn that the request starts. */
   readonly requestId: string;
   /** Aborted when the client disconnects before the reply is complete. */

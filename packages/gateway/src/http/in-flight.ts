@@ -14,9 +14,15 @@ export interface Admitted {
   principal: Principal;
 }
 
+export interface Entered {
+  leave(): void;
+  /** @throws GatewayError when the request's key no longer has the right that it started with. */
+  confirm(): void;
+}
+
 export interface InFlight {
-  /** Registers a request; the returned function removes it. */
-  enter(admitted: Admitted): () => void;
+  /** Registers a request until it leaves. */
+  enter(admitted: Admitted): Entered;
   /** Ends every request whose key has lost the right that it started with. The turns behind them continue. */
   recheck(): void;
 }
@@ -27,7 +33,13 @@ export function createInFlight(judge: (admitted: Admitted) => GatewayError | und
   return {
     enter(admitted) {
       open.add(admitted);
-      return () => open.delete(admitted);
+      return {
+        leave: () => void open.delete(admitted),
+        confirm() {
+          const error = judge(admitted);
+          if (error) throw error;
+        },
+      };
     },
     recheck() {
       for (const admitted of open) {

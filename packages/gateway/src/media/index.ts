@@ -29,6 +29,8 @@ export interface Upload {
   contentLength: number | undefined;
   filename: string | undefined;
   body: Readable;
+  /** Called when the whole body has arrived, before it is kept; throws to refuse it. */
+  confirm?(): void;
 }
 
 /** An opened media file with its type. The receiver closes `handle`. */
@@ -130,7 +132,10 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
      * Stores an upload; resolves to its media path once it is on disk.
      * @throws GatewayError `INVALID_REQUEST` (empty), `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `QUOTA_EXCEEDED`
      */
-    async upload(agentId: string, { contentType, contentLength, filename, body }: Upload): Promise<string> {
+    async upload(
+      agentId: string,
+      { contentType, contentLength, filename, body, confirm }: Upload,
+    ): Promise<string> {
       if (contentLength === 0) throw new GatewayError("INVALID_REQUEST", "The body is empty.");
       const declared = declaredType(contentType);
       const max = limit();
@@ -142,6 +147,7 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
         if (!matchesDeclared(declared, found)) {
           throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", `The content is not ${declared}.`);
         }
+        confirm?.();
         return storedExtension(found, filename);
       }).catch((error) => {
         if (!body.destroyed || body.readableEnded) throw error;

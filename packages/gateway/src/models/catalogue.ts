@@ -162,7 +162,14 @@ function parseRows(body: unknown): CatalogueRow[] {
   const list = lists.find(Array.isArray) as unknown[] | undefined;
   const rows = new Map<string, CatalogueRow>();
   for (const row of list ?? []) {
-    if (!isRecord(row) || typeof row.id !== "string" || row.id.trim() === "" || !isChat(row)) continue;
+    if (
+      !isRecord(row) ||
+      typeof row.id !== "string" ||
+      row.id.trim() === "" ||
+      row.id.startsWith("-") ||
+      !isChat(row)
+    )
+      continue;
     const name = [row.name, row.display_name].find(
       (value) => typeof value === "string" && value.trim() !== "",
     );

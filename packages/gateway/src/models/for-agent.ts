@@ -55,6 +55,18 @@ export function createAgentModels({ models, own }: AgentModelDeps) {
     return offered === undefined ? models.resolve(wanted) : offered ? find(offered, wanted) : undefined;
   };
 
+  /**
+   * The same as {@link resolve}, for a request.
+   * @throws GatewayError `INVALID_REQUEST` for an unknown model
+   */
+  const require = async (agent: AgentConfig, wanted: string): Promise<string> => {
+    const id = await resolve(agent, wanted);
+    if (id !== undefined) return id;
+    throw new GatewayError("INVALID_REQUEST", "model: no such model.", {
+      details: [{ path: "model", message: "no such model" }],
+    });
+  };
+
   return {
     list,
     resolve,
@@ -73,16 +85,14 @@ export function createAgentModels({ models, own }: AgentModelDeps) {
     },
 
     /**
-     * The same as {@link resolve}, for a request.
-     * @throws GatewayError `INVALID_REQUEST` for an unknown model
+     * The model to store for an agent: judged like {@link require} where the program offers its own, as given elsewhere.
+     * @throws GatewayError `INVALID_REQUEST` for a model that the program does not offer
      */
-    async require(agent: AgentConfig, wanted: string): Promise<string> {
-      const id = await resolve(agent, wanted);
-      if (id !== undefined) return id;
-      throw new GatewayError("INVALID_REQUEST", "model: no such model.", {
-        details: [{ path: "model", message: "no such model" }],
-      });
+    async judge(agent: AgentConfig, wanted: string): Promise<string> {
+      return (await own(agent, { ask: true })) === undefined ? wanted : require(agent, wanted);
     },
+
+    require,
   };
 }
 export type AgentModels = ReturnType<typeof createAgentModels>;

@@ -5,20 +5,25 @@ import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
 export interface AgentRouteDeps {
   agents: Agents;
+  /** The model to store for an agent; throws `INVALID_REQUEST` for one that its program does not offer. */
+  judgeModel(agentId: string, model: string): Promise<string>;
   /** Ends everything that still runs or waits for an agent that is no longer configured. */
   onRemoved(agentId: string): Promise<void>;
 }
 
-export function agentRoutes({ agents, onRemoved }: AgentRouteDeps): Endpoint[] {
+export function agentRoutes({ agents, judgeModel, onRemoved }: AgentRouteDeps): Endpoint[] {
   return [
     endpoint(routes.listAgents, async ({ principal }) =>
       json({ agents: (await agents.list()).filter(({ id }) => reaches(principal, id)) }),
     ),
     endpoint(routes.createAgent, async ({ body }) => json({ agent: await agents.create(body) }, 201)),
     endpoint(routes.getAgent, async ({ params }) => json({ agent: await agents.get(params.agentId) })),
-    endpoint(routes.updateAgent, async ({ params, body, principal }) =>
-      json({ agent: await agents.update(params.agentId, body, { isAdmin: hasLevel(principal, "admin") }) }),
-    ),
+    endpoint(routes.updateAgent, async ({ params, body, principal }) => {
+      const model = typeof body.model === "string" && (await judgeModel(params.agentId, body.model));
+      const patch = model ? { ...body, model } : body;
+      const isAdmin = hasLevel(principal, "admin");
+      return json({ agent: await agents.update(params.agentId, patch, { isAdmin }) });
+    }),
     endpoint(routes.deleteAgent, async ({ params }) => {
       await agents.remove(params.agentId);
       await onRemoved(params.agentId);

@@ -46,11 +46,11 @@ export function historyRoutes(deps: {
       },
       stream: await history.export(params.agentId, query.chat_id, signal),
     })),
-    endpoint(routes.importHistory, async ({ params, req, signal }) => {
+    endpoint(routes.importHistory, async ({ params, req, signal, confirm }) => {
       if ((req.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
         throw new GatewayError("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not accepted.");
       }
-      return json(await history.import(params.agentId, req, signal));
+      return json(await history.import(params.agentId, req, { signal, confirm }));
     }),
   ];
 }

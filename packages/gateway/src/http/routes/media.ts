@@ -9,7 +9,7 @@ export interface MediaRouteDeps {
 
 export function mediaRoutes({ media }: MediaRouteDeps): Endpoint[] {
   return [
-    endpoint(routes.uploadMedia, async ({ params, req }) => {
+    endpoint(routes.uploadMedia, async ({ params, req, confirm }) => {
       const { "content-type": contentType, "content-length": length, "x-filename": name } = req.headers;
       const chunked = req.headers["transfer-encoding"] !== undefined;
       const mediaPath = await media.upload(params.agentId, {
@@ -17,6 +17,7 @@ export function mediaRoutes({ media }: MediaRouteDeps): Endpoint[] {
         contentLength: length !== undefined ? Number(length) : chunked ? undefined : 0,
         filename: typeof name === "string" ? name : undefined,
         body: req,
+        confirm,
       });
       return json({ mediaPath });
     }),

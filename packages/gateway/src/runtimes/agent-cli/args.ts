@@ -50,11 +50,14 @@ export function buildArguments(
   else args.push("--tools", options.allowTools === false ? "" : options.allowTools.join(","));
   const servers = options.tools.length > 0 ? { [GATEWAY_SERVER]: { type: "sdk", name: GATEWAY_SERVER } } : {};
   args.push("--mcp-config", JSON.stringify({ mcpServers: servers }), "--strict-mcp-config");
-  if (options.instructions !== undefined) args.push("--append-system-prompt", options.instructions);
+  if (options.instructions !== undefined) args.push("--append-system-prompt", notAFlag(options.instructions));
   // Otherwise a resumed conversation keeps the instructions from its first start.
   if (optional.has("--system-prompt-snapshot")) args.push("--system-prompt-snapshot", "off");
   return args;
 }
+
+/** Agents can write their instructions, which must not pass for a flag. */
+const notAFlag = (text: string): string => (text.startsWith("-") ? `\n${text}` : text);
 
 /** Settings of the agent program that follow from how the gateway runs it. */
 export function runtimeEnvironment(
