@@ -1,7 +1,13 @@
 import { join } from "node:path";
 import { startWhatsAppServer } from "@openclaw/crabline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cloudDelivery, cloudText, graphError, startFakeCloudchat } from "./fixtures/fake-cloudchat.ts";
+import {
+  cloudDelivery,
+  cloudText,
+  graphError,
+  startFakeCloudchat,
+  statusOf,
+} from "./fixtures/fake-cloudchat.ts";
 import { SECRETS, SIGNED_CHANNELS, signedHeaders } from "./fixtures/webhook-signing.ts";
 import { type Gateway, startGateway, until } from "./harness.ts";
 
@@ -47,6 +53,21 @@ const trace = async (gateway: Gateway, id: string) =>
   JSON.stringify((await gateway.json("GET", `/api/v1/agents/assistant/channels/trace/${id}`)).body);
 
 describe("a chat over cloudchat", () => {
+  it("whose answer was lost shows it as unknown until WhatsApp reports it [CH-CLOUD-18]", async () => {
+    const gateway = await start({ sendReadReceipts: false, reactionLevel: "off" });
+    const deliveries = async () =>
+      (await gateway.json("GET", "/api/v1/agents/assistant/channels/deliveries")).body.deliveries as object[];
+    fake.fail("/messages", { kind: "drop", taken: true });
+    await say(gateway, "SAY one");
+    await until(async () => (await deliveries()).length > 0, "the delivery");
+    expect(await deliveries()).toMatchObject([{ state: "unknown", text: "one" }]);
+    await deliver(gateway, cloudDelivery(NUMBER, [], [statusOf(fake.taken[0]!, "delivered")]));
+    expect(await deliveries()).toEqual([]);
+    await say(gateway, "SAY two");
+    await until(() => fake.taken.length > 1, "the next answer");
+    expect(fake.texts()).toEqual(["one", "two"]);
+  });
+
   it("is answered once, in order, and shows that the agent works [CH-CLOUD-15]", async () => {
     const gateway = await start();
     await deliver(

@@ -22,5 +22,7 @@ export const channelsCloudchat: Readonly<Record<string, string>> = {
     "Files are fetched with the token from the provider's hosts alone, at most 20 MB; one that cannot be had is told to the agent.",
   "CH-CLOUD-15": "Each message is answered once and in order, also over a restart with the provider away.",
   "CH-CLOUD-16": "An unknown number gets a pairing code; approval lets it in; no secret is ever shown.",
+  "CH-CLOUD-18":
+    "A send whose outcome is uncertain is settled by the status that WhatsApp reports for it, and never repeated.",
   "CH-CLOUD-17": "Deliveries of crabline's WhatsApp are answered over its Graph routes.",
 };

@@ -222,6 +222,8 @@ export interface WebhookRequest {
 export interface Receipt {
   /** Provider's id of the message. */
   messageId: string;
+  /** {@link Sendable.key} of the message, if the provider returns it. */
+  key?: string;
   state: "sent" | "delivered" | "read" | "failed";
   /** Why it failed, in the provider's words. */
   reason?: string;

@@ -166,6 +166,15 @@ describe("a file to cloudchat", () => {
 });
 
 describe("an attempt at cloudchat", () => {
+  it("carries the key that each status returns [CH-CLOUD-18]", async () => {
+    const { key } = outgoing(said("a"));
+    const path = join(folder, "a.txt");
+    await writeFile(path, "hello");
+    await send(said("a"));
+    await send({ kind: "file", path, mime: "text/plain", name: "a.txt" });
+    expect(fake.taken.map(({ body }) => body.biz_opaque_callback_data)).toEqual([key, key]);
+  });
+
   it.each([
     ["a rate limit", 400, 130429, "retry"],
     ["the account's limit", 400, 80007, "retry"],

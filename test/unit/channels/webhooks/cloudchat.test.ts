@@ -139,9 +139,9 @@ describe("a delivery of cloudchat", () => {
     expect(ids).toEqual(["a", "b", "c"]);
   });
 
-  it("brings what became of sent messages [CH-CLOUD-6]", () => {
+  it("brings what became of sent messages [CH-CLOUD-6, CH-CLOUD-18]", () => {
     const statuses = [
-      { id: "wamid.1", status: "delivered" },
+      { id: "wamid.1", status: "delivered", biz_opaque_callback_data: "k1" },
       {
         id: "wamid.2",
         status: "failed",
@@ -157,7 +157,7 @@ describe("a delivery of cloudchat", () => {
     expect(verdict).toMatchObject({
       messages: [],
       receipts: [
-        { messageId: "wamid.1", state: "delivered" },
+        { messageId: "wamid.1", key: "k1", state: "delivered" },
         { messageId: "wamid.2", state: "failed", reason: "More than 24 hours" },
       ],
     });

@@ -93,7 +93,8 @@ function parseStatus(status: Loose): Receipt | undefined {
   if (messageId === undefined || state === undefined) return undefined;
   const [error] = objectsOf(status.errors);
   const reason = error && (textOf(objectOf(error.error_data).details) ?? textOf(error.title));
-  return { messageId, state, ...(reason !== undefined && { reason }) };
+  const key = textOf(status.biz_opaque_callback_data);
+  return { messageId, state, ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
 }
 
 /**

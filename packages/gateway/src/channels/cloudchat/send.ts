@@ -19,12 +19,14 @@ export interface SenderDeps {
 
 /** One attempt at a text or a file; a template once the provider accepts no free text any more. */
 export function createSender({ api, settings, clock }: SenderDeps) {
-  const post = async ({ target, begin }: Outgoing, message: object, signal: AbortSignal) => {
+  const post = async ({ target, key, begin }: Outgoing, message: object, signal: AbortSignal) => {
     // Who answers by quoting is answered the same way.
     const quotes = target.reply.quoted !== undefined && target.messageId !== undefined;
     const body = {
       recipient_type: "individual",
       to: target.chatId,
+      // Comes back with each status, and so tells of a send whose answer was lost.
+      biz_opaque_callback_data: key,
       ...(quotes && { context: { message_id: target.messageId } }),
       ...message,
     };

@@ -289,12 +289,23 @@ export function createDelivery(deps: DeliveryDeps) {
 
     hasHandshake: store.hasHandshake,
 
-    /** A provider that accepted a message reports later that it could not deliver it. */
-    receipt(place: ChannelPlace, { messageId, state, reason }: Receipt): Promise<unknown> {
-      if (state !== "failed") return Promise.resolve();
-      return db.write(
-        store.bounced(place, messageId, reason ?? "The provider could not deliver the message."),
-      );
+    /**
+     * A provider reports later what became of a message: that it could not deliver it, or that it has one whose outcome
+     * was uncertain.
+     */
+    async receipt(place: ChannelPlace, receipt: Receipt): Promise<void> {
+      const { messageId, key, state, reason = "The provider could not deliver the message." } = receipt;
+      const now = clock.now();
+      const uncertain = key === undefined ? [] : store.uncertainWith(place, key);
+      if (state === "failed") {
+        const given = uncertain.filter((row) => row.state === "unknown");
+        const own = given.map(({ id }) => store.settle(id, "failed", now, { providerId: messageId, reason }));
+        await db.write(store.bounced(place, messageId, reason), ...own);
+      } else if (uncertain.length > 0) {
+        await db.write(
+          ...uncertain.map(({ id }) => store.settle(id, "sent", now, { providerId: messageId })),
+        );
+      }
     },
 
     /** After a start: settles the messages that were being sent, as far as their outcome is known. */

@@ -29,6 +29,8 @@ export interface Sending {
 
 /** Repeated word for word in a query, this lets SQLite use the small index of open rows. */
 const OPEN = "state IN ('pending', 'sending')";
+/** Likewise, for the small index of rows that may not have arrived. */
+export const UNSETTLED = "state IN ('unknown', 'failed')";
 
 const UNANSWERED =
   "WHERE NOT EXISTS (SELECT 1 FROM channel_inbox WHERE id = ? AND state IN ('done', 'denied'))";
@@ -117,7 +119,7 @@ export function createOutboxStore(db: Database) {
     ): Statement {
       return {
         sql: `UPDATE channel_outbox SET state = 'pending', next_at = ?, reason = ?, content = ifnull(?, content),
-                uncertain_at = ifnull(uncertain_at, ?) WHERE id = ?`,
+                uncertain_at = ifnull(uncertain_at, ?) WHERE id = ? AND state <> 'sent'`,
         params: [nextAt, reason, content ? JSON.stringify(content) : null, uncertainAt ?? null, id],
       };
     },
@@ -128,9 +130,10 @@ export function createOutboxStore(db: Database) {
       { providerId, reason }: { providerId?: string | undefined; reason?: string | undefined },
     ): Statement {
       return {
-        // Content that may not have arrived is kept, so that the owner can review it and send it again.
+        // Content that may not have arrived is kept, so that the owner can review it and send it again. A receipt may
+        // have come before the answer, or instead of it.
         sql: `UPDATE channel_outbox SET state = ?, settled_at = ?, provider_id = ?, reason = ?,
-                content = CASE ? WHEN 'sent' THEN NULL ELSE content END WHERE id = ?`,
+                content = CASE ? WHEN 'sent' THEN NULL ELSE content END WHERE id = ? AND state <> 'sent'`,
         params: [state, now, providerId ?? null, reason ?? null, state, id],
       };
     },
@@ -187,6 +190,17 @@ export function createOutboxStore(db: Database) {
           params: [reason],
         },
       ];
+    },
+    /** Rows with a key that may have arrived, or may do so at this moment. */
+    uncertainWith({ agentId, channel, account }: ChannelPlace, key: string): OutboxRow[] {
+      const own =
+        "SELECT * FROM channel_outbox WHERE agent_id = ? AND channel = ? AND account = ? AND key = ?";
+      const which = [agentId, channel, account, key];
+      return db.all<OutboxRow>(
+        `${own} AND ${UNSETTLED} AND state = 'unknown'
+         UNION ALL ${own} AND ${OPEN} AND (state = 'sending' OR uncertain_at IS NOT NULL)`,
+        [...which, ...which],
+      );
     },
     bounced(place: ChannelPlace, providerId: string, reason: string): Statement {
       return {

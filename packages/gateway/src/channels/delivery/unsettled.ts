@@ -3,10 +3,8 @@ import type { Database, Statement } from "../../db/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { placeOf } from "../place.ts";
 import type { ChannelPlace, Content } from "../types.ts";
-import type { OutboxRow } from "./store.ts";
+import { type OutboxRow, UNSETTLED } from "./store.ts";
 
-/** Repeated word for word in a query, this lets SQLite use the small index of rows that may not have arrived. */
-const UNSETTLED = "state IN ('unknown', 'failed')";
 /** Progress messages are of no use once the reply is there. */
 const SHOWN = `${UNSETTLED} AND purpose <> 'progress'`;
 
