@@ -2,73 +2,28 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AllProviders, startAllProviders } from "./fixtures/all-channels.ts";
-import { cloudDelivery } from "./fixtures/fake-cloudchat.ts";
-import { messageEvent } from "./fixtures/fake-sigchat.ts";
-import { slackEvent } from "./fixtures/fake-teamchat.ts";
 import { rowsOf } from "./fixtures/rows.ts";
+import { createImageSender, type ImageSender } from "./fixtures/send-image.ts";
 import { allFrames, type Gateway, startGateway, until } from "./harness.ts";
 
 const CHAT = 3;
-const PNG = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64",
-);
 /** Time over which it is watched that nothing happens. */
 const WATCH_MS = 1_200;
 
 let gateway: Gateway;
 let providers: AllProviders;
+let images: ImageSender;
 const driverOf = (channel: string) => providers.drivers.find((one) => one.channel === channel)!;
 beforeAll(async () => {
   providers = await startAllProviders(() => gateway);
   gateway = await startGateway({ agent: { ...providers.blocks, session: { maxConcurrent: 1 } } });
   await providers.prepare();
-  providers.bot.addFile("photo", PNG, { path: "photos/1.jpg" });
-  providers.guild.files.set("/attachments/1/a.png", { status: 200, type: "image/png", bytes: PNG });
-  const url = driverOf("cloudchat").way.through(`${providers.cloud.url}/file/900`);
-  providers.cloud.files.set("900", { bytes: PNG, mime: "image/png", url });
-  providers.line.files.set("901", { bytes: PNG });
-  providers.slack.files.set("F902", { bytes: PNG });
+  images = createImageSender(providers, CHAT);
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
   await providers[Symbol.asyncDispose]();
 });
-
-/** Somebody sends an image; on the linked device, whose files are enciphered, a text. */
-const sendImage: Record<string, () => Promise<unknown>> = {
-  async botchat() {
-    const photo = [{ file_id: "photo", width: 1, height: 1, file_size: PNG.length }];
-    providers.bot.message("", { chat: 500 + CHAT, from: 500 + CHAT, photo, caption: "see" });
-  },
-  async guildchat() {
-    const url = driverOf("guildchat").way.through(`${providers.guild.base}/attachments/1/a.png`);
-    const attachments = [{ id: "1", filename: "a.png", content_type: "image/png", size: PNG.length, url }];
-    providers.guild.say({ channel: String(700 + CHAT), content: "see", more: { attachments } });
-  },
-  devicechat: () => driverOf("devicechat").say(CHAT, "see img=1"),
-  cloudchat() {
-    const message = {
-      from: String(491700000000 + CHAT),
-      id: "wamid.image",
-      timestamp: String(Math.floor(Date.now() / 1000)),
-      type: "image",
-      image: { id: "900", mime_type: "image/png", caption: "see" },
-    };
-    return providers.call("cloudchat", CHAT, cloudDelivery(providers.cloud.phoneNumberId, [message]));
-  },
-  sigchat() {
-    const message = { type: "image", id: "901", contentProvider: { type: "line" } };
-    const user = `U${String(CHAT).padStart(32, "0")}`;
-    return providers.call("sigchat", CHAT, { events: [messageEvent(message, { user })] });
-  },
-  teamchat() {
-    const url_private = driverOf("teamchat").way.through(`${providers.slack.url}/files-pri/F902`);
-    const files = [{ id: "F902", name: "a.png", mimetype: "image/png", size: PNG.length, url_private }];
-    const event = { text: "see", channel: `D${CHAT}`, user: `U${CHAT}`, subtype: "file_share", files };
-    return providers.call("teamchat", CHAT, slackEvent(event));
-  },
-};
 
 /** How often each provider was asked for its file, or to show that somebody is typing. */
 const asked = () => {
@@ -115,13 +70,13 @@ const cpuMs = async () => {
 };
 
 describe("with the agent's places all taken, a message", () => {
-  it.each(Object.entries(sendImage))(
+  it.each(["botchat", "guildchat", "devicechat", "cloudchat", "sigchat", "teamchat"])(
     "of %s waits without work, and is answered with its file once there is a place [CH-WAIT-1, CH-WAIT-2]",
-    async (channel, send) => {
+    async (channel) => {
       const driver = driverOf(channel);
       const free = await takePlace();
       const before = asked();
-      await send();
+      await images.send(channel);
       await until(
         () => rowsOf(gateway, `SELECT 1 FROM channel_inbox WHERE channel = '${channel}'`).length === 1,
         "the message",

@@ -1,0 +1,5 @@
+/** What holds when the machine, the clock, a provider, a reader or an agent behaves badly. */
+export const endurance: Record<string, string> = {
+  "CH-STOP-1":
+    "SIGTERM while a message's files are being fetched ends the gateway within 5 s; the next start runs one turn and sends one reply.",
+};
