@@ -2,6 +2,12 @@
 export const endurance: Record<string, string> = {
   "CH-STOP-1":
     "SIGTERM while a message's files are being fetched ends the gateway within 5 s; the next start runs one turn and sends one reply.",
+  "STALL-1":
+    "Fifty readers that stop reading, of any kind of reply, are cut off; other clients are served meanwhile, memory stays bounded and SIGTERM takes less than 5 s.",
+  "STALL-2":
+    "Requests that a client sends ahead on one connection run one after another, as their replies go out; beyond 32 that wait, the connection is closed.",
+  "STALL-3":
+    "While 64 MiB wait for the clients of one key to read them, its next requests are 429 RATE_LIMITED.",
   "ACT-2":
     "Wherever the gateway is killed while a chat message's turn uses a tool, the tool runs at most once.",
 };

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { createMutex } from "../lib/mutex.ts";
 import { type DaysQuery, readActiveDays } from "./days.ts";
 import { exportLines } from "./export.ts";
 import { createImports } from "./import.ts";
@@ -46,6 +47,13 @@ export function createHistory(deps: HistoryDeps) {
   const { db } = deps;
   const imports = createImports(deps);
   const retention = createRetention(deps);
+  const oneAtATime = createMutex();
+  /** Long results are read one at a time: this thread would take all that are ready without a pause. */
+  const long = <T>(name: "page" | "search", query: unknown, proceed?: () => void): Promise<T> =>
+    oneAtATime(() => {
+      proceed?.();
+      return db.readerJob<T>(name, query);
+    });
   return {
     /** Chats that have sessions, latest first. */
     chats: (agentId: string): Promise<ChatRecord[]> => readChats(db, agentId),
@@ -54,11 +62,12 @@ export function createHistory(deps: HistoryDeps) {
       readChatSessions(db, agentId, chatId),
     /** All sessions of an agent, latest first. */
     sessions: (agentId: string): Promise<SessionRecord[]> => readSessions(db, agentId),
-    page: (query: PageQuery): Page | Promise<Page> =>
+    /** `proceed` is called before a long page is read, which may have to wait; what it throws ends the wait. */
+    page: (query: PageQuery, proceed?: () => void): Page | Promise<Page> =>
       query.limit <= MAX_DIRECT_LIMIT && !query.include
         ? readPage(db.all, query)
-        : db.readerJob<Page>("page", query),
-    search: (query: SearchQuery): Promise<SearchPage> => db.readerJob("search", query),
+        : long<Page>("page", query, proceed),
+    search: (query: SearchQuery, proceed?: () => void): Promise<SearchPage> => long("search", query, proceed),
     activeDays: (query: DaysQuery): string[] => readActiveDays(db.all, query),
     /** See {@link exportLines}. */
     export: (agentId: string, chat: string | undefined, signal: AbortSignal): Promise<Readable> =>

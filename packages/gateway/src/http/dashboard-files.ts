@@ -28,6 +28,8 @@ const NOT_BUILT =
 /** Bundlers put the content hash into these file names, so the content never changes. */
 const HASHED = /^assets\/[^/]{1,100}-[A-Za-z0-9_-]{8,40}\.[a-z0-9]{1,10}$/;
 
+const MAX_SHARED = 100;
+
 type Bytes = { status: number; headers: Record<string, string>; bytes: Uint8Array | string };
 
 export interface DashboardFiles {
@@ -42,6 +44,16 @@ export interface DashboardFiles {
 
 /** Serves the built page from `directory`. */
 export function createDashboardFiles(directory: string): DashboardFiles {
+  /** What is being sent: all who read a file at the same time, however slowly, share its bytes. */
+  const shared = new Map<string, WeakRef<Buffer>>();
+  const bytesOf = async (key: string, { handle }: OpenedFile): Promise<Buffer> => {
+    const known = shared.get(key)?.deref();
+    if (known) return known;
+    const bytes = await handle.readFile();
+    if (shared.size >= MAX_SHARED) shared.clear();
+    shared.set(key, new WeakRef(bytes));
+    return bytes;
+  };
   const open = async (path: string): Promise<OpenedFile | undefined> => {
     try {
       return await openInside(directory, path);
@@ -75,7 +87,7 @@ export function createDashboardFiles(directory: string): DashboardFiles {
         ETag: etag,
       };
       if (isUnchanged(req.headers, etag, mtimeMs)) return { status: 304, headers, empty: true };
-      return { status: 200, headers, bytes: await opened.handle.readFile() };
+      return { status: 200, headers, bytes: await bytesOf(`${etag} ${opened.path}`, opened) };
     },
   };
 }

@@ -58,6 +58,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       if (route.needsKey) {
         // Before the body is read: a key over its limit must not cause a megabyte of parsing.
         takeToken(route, principal.id);
+        inFlight.takeRoom(principal.id);
         entered = inFlight.enter({ res, requestId, route, agentId, principal });
       }
       const params = decl.params ? validate(decl.params, match.params, "path") : match.params;
@@ -69,8 +70,17 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       if (decl.stores) takeSpace();
       if (decl.rawReply) setBaseHeaders(res, requestId);
       const confirm = () => entered?.confirm();
-      const context = createContext(req, res, requestId, { params, query, body, principal, confirm });
-      await send(res, requestId, await route.handler(context));
+      const takeRoom = () => inFlight.takeRoom(principal.id);
+      const context = createContext(req, res, requestId, {
+        params,
+        query,
+        body,
+        principal,
+        confirm,
+        takeRoom,
+      });
+      // The result of a change is sent in any case; a read can be repeated.
+      await send(res, requestId, await route.handler(context), SAFE.has(method) ? takeRoom : undefined);
     } catch (error) {
       try {
         const page = await pageInstead(route, req, error);
@@ -133,11 +143,14 @@ function createContext(
   req: IncomingMessage,
   res: ServerResponse,
   requestId: string,
-  parts: { params: unknown; query: unknown; body: unknown } & Pick<RequestContext, "principal" | "confirm">,
+  parts: { params: unknown; query: unknown; body: unknown } & Pick<
+    RequestContext,
+    "principal" | "confirm" | "takeRoom"
+  >,
 ): RequestContext {
   let controller: AbortController | undefined;
   return {
-    ...(parts as Pick<RequestContext, "params" | "query" | "body" | "principal" | "confirm">),
+    ...(parts as Pick<RequestContext, "params" | "query" | "body" | "principal" | "confirm" | "takeRoom">),
     requestId,
     req,
     res,

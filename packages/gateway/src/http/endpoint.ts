@@ -18,6 +18,11 @@ export interface RequestContext<D extends RouteDecl = RouteDecl> {
   readonly requestId: string;
   /** Aborted when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
+  /**
+   * Call this before collecting what may become a large reply, if the request has waited since it was admitted.
+   * @throws GatewayError `RATE_LIMITED` while too much is waiting for this key's clients to read it
+   */
+  takeRoom(): void;
   /** The request itself; a `rawBody` is read from here. */
   readonly req: IncomingMessage;
   /** Only for `rawReply` routes, which return `handled`; request id and security headers are already set. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { GatewayError } from "@agent-gateway/contract";
+import { GatewayError } from "@agent-gateway/contract";
 import type { Principal } from "../auth/index.ts";
 import { sendError } from "./reply.ts";
 import type { CompiledRoute } from "./router.ts";
@@ -25,7 +25,15 @@ export interface InFlight {
   enter(admitted: Admitted): Entered;
   /** Ends every request whose key has lost the right that it started with. The turns behind them continue. */
   recheck(): void;
+  /**
+   * Call this before a handler runs, and before a large reply is added.
+   * @throws GatewayError `RATE_LIMITED` while too much is waiting for this key's clients to read it
+   */
+  takeRoom(keyId: string): void;
 }
+
+/** What may wait in memory for the clients of one key to read it. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** `judge` returns what is wrong with a request under the current keys. */
 export function createInFlight(judge: (admitted: Admitted) => GatewayError | undefined): InFlight {
@@ -50,6 +58,14 @@ export function createInFlight(judge: (admitted: Admitted) => GatewayError | und
         if (res.headersSent && isEventStream(res)) endStream(res, requestId, error);
         else sendError(res, requestId, error);
       }
+    },
+    takeRoom(keyId) {
+      let unread = 0;
+      for (const { res, principal } of open) if (principal.id === keyId) unread += res.writableLength;
+      if (unread <= MAX_UNREAD_BYTES) return;
+      throw new GatewayError("RATE_LIMITED", "Too many replies to this key have not been read yet.", {
+        headers: { "retry-after": "1" },
+      });
     },
   };
 }

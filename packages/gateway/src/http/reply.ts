@@ -31,8 +31,13 @@ function begin(res: ServerResponse, requestId: string, status: number, headers: 
 
 const LONG_TEXT_BYTES = 64 * 1024;
 
-function sendJson(res: ServerResponse, requestId: string, status: number, text: string): void {
-  const length = Buffer.byteLength(text);
+function sendJson(
+  res: ServerResponse,
+  requestId: string,
+  status: number,
+  text: string,
+  length: number,
+): void {
   // One array instead of one setHeader call per header: most replies take this path.
   res.writeHead(status, [
     "x-request-id",
@@ -47,13 +52,26 @@ function sendJson(res: ServerResponse, requestId: string, status: number, text: 
   res.end(length > LONG_TEXT_BYTES ? Buffer.from(text) : text);
 }
 
-/** Writes a handler's reply. Resolves once it is handed over or, for a stream, once it ends or its reader is gone. */
-export async function send(res: ServerResponse, requestId: string, reply: Reply): Promise<void> {
+/**
+ * Writes a handler's reply. Resolves once it is handed over or, for a stream or a long text, once it is read or its
+ * reader is gone.
+ * @param takeRoom called before a long text is sent; throws when there is no memory for it
+ */
+export async function send(
+  res: ServerResponse,
+  requestId: string,
+  reply: Reply,
+  takeRoom?: () => void,
+): Promise<void> {
   // The reply may have ended already because the key lost its right; a stream must be closed all the same.
   if (res.writableEnded && "stream" in reply) reply.stream.destroy();
   if ("handled" in reply || res.writableEnded) return;
   if ("json" in reply && !reply.headers && !res.hasHeader("x-request-id")) {
-    sendJson(res, requestId, reply.status, JSON.stringify(reply.json));
+    const text = JSON.stringify(reply.json);
+    const length = Buffer.byteLength(text);
+    if (length > LONG_TEXT_BYTES) takeRoom?.();
+    sendJson(res, requestId, reply.status, text, length);
+    if (length > LONG_TEXT_BYTES && !res.closed) await new Promise((resolve) => res.once("close", resolve));
     return;
   }
   begin(res, requestId, reply.status, reply.headers);

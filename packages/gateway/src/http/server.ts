@@ -14,6 +14,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { createGuard } from "./guard.ts";
 import { createHostGuard } from "./hosts.ts";
 import { createInFlight } from "./in-flight.ts";
+import { inTurn } from "./pipeline.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { createRouter } from "./router.ts";
 import { createUpgradeHandler, endRaw, isWebSocket } from "./upgrade.ts";
@@ -70,10 +71,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     onRequest: deps.onRequest,
   });
 
-  const onRequest = (req: IncomingMessage, res: ServerResponse) => {
+  const onRequest = inTurn((req: IncomingMessage, res: ServerResponse) => {
     if (closing) res.shouldKeepAlive = false;
     void dispatch(req, res, randomUUID());
-  };
+  }, log);
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,

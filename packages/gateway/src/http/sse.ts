@@ -27,7 +27,7 @@ export function endStream(res: ServerResponse, requestId: string, error: Gateway
 }
 
 /**
- * Streams a turn to one client and resolves when the stream ends or the client disconnects. Frames go out in the same
+ * Streams a turn to one client and resolves when the client has read it to its end or disconnects. Frames go out in the same
  * tick as the agent's output. A slow client pauses only itself and continues from its cursor later.
  */
 export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOptions): Promise<void> {
@@ -53,6 +53,9 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
       cancelKeepalive();
       cancelBudget();
       options.onReader?.(-1);
+    };
+    const closed = () => {
+      finish();
       resolve();
     };
     const pump = () => {
@@ -83,8 +86,9 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
           finish();
         })
       : () => {};
-    res.once("close", finish);
-    res.on("error", finish);
-    pump();
+    res.once("close", closed);
+    res.on("error", closed);
+    if (res.closed) closed();
+    else pump();
   });
 }

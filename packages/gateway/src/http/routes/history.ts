@@ -24,11 +24,11 @@ export function historyRoutes(deps: {
     endpoint(routes.listChatSessions, async ({ params }) =>
       json({ sessions: await history.chatSessions(params.agentId, params.chatId) }),
     ),
-    endpoint(routes.listMessages, async ({ params, query }) =>
-      json(await history.page({ ...params, ...query })),
+    endpoint(routes.listMessages, async ({ params, query, takeRoom }) =>
+      json(await history.page({ ...params, ...query }, takeRoom)),
     ),
-    endpoint(routes.searchMessages, async ({ params, query }) =>
-      json(await history.search({ ...params, ...query })),
+    endpoint(routes.searchMessages, async ({ params, query, takeRoom }) =>
+      json(await history.search({ ...params, ...query }, takeRoom)),
     ),
     endpoint(routes.activeDays, ({ params, query }) => {
       if (Math.abs(query.tz_offset ?? 0) > MAX_OFFSET_MINUTES) {
