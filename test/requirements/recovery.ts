@@ -7,5 +7,7 @@ export const recovery: Record<string, string> = {
     "A failed read of the inbox delays messages and commands, and needs nobody to wake them again.",
   "CH-READ-2": "A failed read of the outbox delays a reply; no row stays `sending` because of it.",
   "KEY-LATE-1": "What a key is still sending when it is revoked is neither kept nor acted upon.",
+  "START-BROKEN-1":
+    "A home, configuration or database that cannot be used ends the start at once with one sentence: 78 for the first two, else 1.",
   "FLAG-1": "No text that a request sets can be read as a flag of an agent's program.",
 };

@@ -38,6 +38,7 @@ import { restrictState } from "./lib/guarded/state.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { Phase } from "./lib/phases.ts";
 import { createReaper } from "./lib/reaper.ts";
+import { startWith } from "./lib/start-error.ts";
 import { createMedia } from "./media/index.ts";
 import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
 import { createDisk, createMonitoring } from "./monitoring/index.ts";
@@ -83,7 +84,9 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
   };
   let port: number | undefined;
 
-  const db = openDatabase(paths.database, clock);
+  const unreadable = (reason: string) =>
+    `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
+  const db = await startWith(1, unreadable, () => openDatabase(paths.database, clock));
   void db.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();

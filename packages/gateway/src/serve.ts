@@ -17,6 +17,7 @@ import { HomeInUseError, type HomeLock, lockHome } from "./lib/home-lock.ts";
 import { collectWhenIdle } from "./lib/idle-collect.ts";
 import { createLogger } from "./lib/log.ts";
 import { runPhases } from "./lib/phases.ts";
+import { diskProblem, StartError, startWith } from "./lib/start-error.ts";
 import { startWatchdog, type Watchdog } from "./lib/watchdog.ts";
 import { STOP_DEADLINE_MS } from "./lib/watchdog-thread.ts";
 
@@ -73,8 +74,10 @@ export async function serve(args: readonly string[]): Promise<void> {
     const { config: file, port } = readArguments(args);
     const env = { ...process.env, ...(file && { GATEWAY_CONFIG: file }), ...(port && { PORT: port }) };
     const paths = createPaths(env);
-    lock = await lockHome(paths.home, clock);
-    const first = await firstRun(paths, env);
+    const unusable = (reason: string) =>
+      `The gateway's home (${paths.home}) cannot be used: ${reason}. Repair it, or set GATEWAY_HOME to another folder.`;
+    lock = await startWith(EXIT_CONFIG, unusable, () => lockHome(paths.home, clock));
+    const first = await startWith(EXIT_CONFIG, unusable, () => firstRun(paths, env));
     const logger = createLogger({ dir: paths.logs, clock, config: DEFAULT_LOGS, stdout: process.stdout });
     const { log } = logger;
     logs.flush = logger.close;
@@ -111,20 +114,24 @@ export async function serve(args: readonly string[]): Promise<void> {
   } catch (error) {
     // Told to stop while it started: what that broke is no failure.
     if (stopping) return;
-    const refused = [ConfigFileError, UsageError, HomeInUseError].some((kind) => error instanceof kind);
-    const { code, message, address, port } = error as NodeJS.ErrnoException & {
+    const known = [ConfigFileError, UsageError, HomeInUseError, StartError];
+    const refused = known.some((kind) => error instanceof kind);
+    const { code, message, path, address, port } = error as NodeJS.ErrnoException & {
       address?: string;
       port?: number;
     };
     console.error(
       code === "EADDRINUSE"
         ? `Port ${port} on ${address} is in use; choose another with --port, PORT or gateway.port.`
-        : message,
+        : !refused && diskProblem(error) && path
+          ? `The gateway could not start because ${path} cannot be used: ${diskProblem(error)}.`
+          : message,
     );
     if (!refused && code === undefined)
       console.error("See logs/gateway.log in the gateway's home for details.");
     await logs.flush();
     await lock?.release();
+    if (error instanceof StartError) process.exit(error.exitCode);
     process.exit(error instanceof ConfigFileError ? EXIT_CONFIG : error instanceof UsageError ? 2 : 1);
   }
 }

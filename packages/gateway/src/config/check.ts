@@ -1,6 +1,7 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isLoopbackHost } from "../lib/loopback.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { hasVariable } from "./interpolate.ts";
 import { collectSecrets } from "./load.ts";
 import { isDeadKey } from "./load-gateway.ts";
@@ -8,6 +9,7 @@ import { parseConfig } from "./parse.ts";
 import { agentEnvFile, type Env, homeEnvFile } from "./paths.ts";
 import { error, type Problem, warning } from "./problems.ts";
 import { loadText } from "./read.ts";
+import { readText } from "./read-text.ts";
 import type { GatewaySection } from "./schema.ts";
 import type { Paths } from "./types.ts";
 
@@ -30,7 +32,7 @@ async function openSecrets(paths: Paths): Promise<string[]> {
   if (process.platform === "win32") return [];
   const agents = await readdir(join(paths.home, "agents")).catch(() => []);
   const files = [homeEnvFile(paths), ...agents.map((id) => agentEnvFile(paths, id))];
-  const text = await readFile(paths.configFile, "utf8").catch(() => "");
+  const text = await readText(paths.configFile).catch(() => "");
   const parsed = parseConfig(text);
   const written = new Set<string>();
   if ("raw" in parsed) collectSecrets(parsed.raw, written);
@@ -81,9 +83,12 @@ export function startupWarnings(gateway: GatewaySection): string[] {
 
 /** All errors and warnings about the configuration; changes nothing. */
 export async function checkConfig(paths: Paths, env: Env): Promise<Problem[]> {
-  const text = await readFile(paths.configFile, "utf8").catch((failure: NodeJS.ErrnoException) => failure);
+  const text = await readText(paths.configFile).catch((failure: unknown) => failure);
   if (typeof text !== "string") {
-    const why = text.code === "ENOENT" ? "does not exist; the first start creates it" : "cannot be read";
+    const why =
+      text instanceof PathError && text.problem === "missing"
+        ? "does not exist; the first start creates it"
+        : "cannot be read";
     return [error("", `the configuration file ${why}`)];
   }
   const loaded = await loadText(text, paths, env);

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rm, stat } from "node:fs/promises";
+import { link, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeBeside } from "../lib/atomic-file.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { readDotenv, writeDotenv } from "./dotenv.ts";
 import { type Env, homeEnvFile } from "./paths.ts";
+import { readText } from "./read-text.ts";
 import { CONFIG_VERSION } from "./schema.ts";
 import type { Paths } from "./types.ts";
 
@@ -46,7 +48,10 @@ async function agreeOnKey(paths: Paths): Promise<string> {
     const known = await stored();
     if (known) return known;
     await createOnce(proposal, `gk_${randomBytes(24).toString("base64url")}`);
-    const agreed = await readFile(proposal, "utf8").catch(() => null);
+    const agreed = await readText(proposal).catch((error: unknown) => {
+      if (error instanceof PathError && error.problem === "missing") return null;
+      throw error;
+    });
     // Already gone: another start has finished.
     if (agreed === null) continue;
     const key = (await stored()) ?? agreed;

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { GatewayError } from "@agent-gateway/contract";
 import { sweepTemporary, writeFileAtomic } from "../lib/atomic-file.ts";
@@ -12,6 +12,7 @@ import { parseConfig } from "./parse.ts";
 import { type Env, lastGoodFile } from "./paths.ts";
 import { ConfigFileError, describe, type Problem } from "./problems.ts";
 import { loadText, readInput } from "./read.ts";
+import { readText } from "./read-text.ts";
 import type { Config } from "./schema.ts";
 import type { ConfigStore, Paths } from "./types.ts";
 import { readSnapshot, type Snapshot, watchFile } from "./watch.ts";
@@ -80,7 +81,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
   async function saveLastGood(text: string): Promise<void> {
     try {
       const file = lastGoodFile(paths);
-      if ((await readFile(file, "utf8").catch(() => null)) === text) return;
+      if ((await readText(file).catch(() => null)) === text) return;
       await writeFileAtomic(file, text, { mode: 0o600, forceMode: true });
     } catch (error) {
       log.warn({ err: error }, "configuration: could not save a copy of the last good configuration");
@@ -109,7 +110,13 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       ? await loadText(seen.text, paths, env)
       : {
           config: null,
-          problems: [{ level: "error", path: "", message: "the file cannot be read" } as const],
+          problems: [
+            {
+              level: "error",
+              path: "",
+              message: "the file cannot be read; it must be a regular file",
+            } as const,
+          ],
         };
     if (first.config) {
       if (first.migratedFrom !== null) await saveMigrated(seen!.text, first.text, first.migratedFrom);
@@ -121,7 +128,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       .filter((problem) => problem.level === "error")
       .map(describe)
       .join("; ");
-    const text = await readFile(lastGoodFile(paths), "utf8").catch(() => null);
+    const text = await readText(lastGoodFile(paths)).catch(() => null);
     const fallback = text === null ? null : await loadText(text, paths, env);
     if (!fallback?.config)
       throw new ConfigFileError(`The configuration cannot be used: ${why}`, first.problems);
@@ -192,7 +199,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
 
   /** The file as it is now, ready to be changed. */
   async function readForUpdate() {
-    const text = await readFile(paths.configFile, "utf8").catch(() => null);
+    const text = await readText(paths.configFile).catch(() => null);
     const parsed = text === null ? null : parseConfig(text);
     if (text === null || !parsed || "problems" in parsed) {
       throw brokenFile();

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import type { Clock } from "../lib/clock.ts";
+import { readText } from "./read-text.ts";
 
 const DEBOUNCE_MS = 100;
 /** Catches what a watcher misses: network drives, changed links, a file that was missing for a moment. */
@@ -21,7 +22,7 @@ async function signatureOf(path: string): Promise<string | null> {
 export async function readSnapshot(path: string): Promise<Snapshot | null> {
   // Signature first: the next look finds any later write.
   const signature = await signatureOf(path);
-  const text = signature === null ? null : await readFile(path, "utf8").catch(() => null);
+  const text = signature === null ? null : await readText(path).catch(() => null);
   return text === null || signature === null ? null : { text, signature };
 }
 

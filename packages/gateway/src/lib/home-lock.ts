@@ -1,10 +1,13 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { writeFileAtomic } from "./atomic-file.ts";
 import type { Clock } from "./clock.ts";
+import { readNamed } from "./guarded/read.ts";
 
 /** `SQLITE_BUSY` of https://www.sqlite.org/rescode.html: another process holds the lock. */
 const SQLITE_BUSY = 5;
+const MAX_RECORD_BYTES = 4096;
 
 /** Another gateway runs on the same home. */
 export class HomeInUseError extends Error {}
@@ -35,9 +38,7 @@ export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {
       `Another gateway${pid === undefined ? "" : ` (process ${pid})`} already runs with this home (${home}); stop it, or set GATEWAY_HOME to another folder.`,
     );
   }
-  await writeFile(record, `${JSON.stringify({ pid: process.pid, startedAt: clock.now() })}\n`, {
-    mode: 0o600,
-  });
+  await writeFileAtomic(record, `${JSON.stringify({ pid: process.pid, startedAt: clock.now() })}\n`);
   return {
     async release() {
       await rm(record, { force: true });
@@ -48,7 +49,9 @@ export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {
 
 async function readHolder(record: string): Promise<{ pid?: number | undefined }> {
   try {
-    const { pid } = JSON.parse(await readFile(record, "utf8")) as { pid?: unknown };
+    const { pid } = JSON.parse((await readNamed(record, MAX_RECORD_BYTES)).toString("utf8")) as {
+      pid?: unknown;
+    };
     return { pid: typeof pid === "number" ? pid : undefined };
   } catch {
     return {};

@@ -3,8 +3,11 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { bootId } from "./boot-id.ts";
+import { readNamed } from "./guarded/read.ts";
 import type { Logger } from "./logger.ts";
 import { runProgram } from "./process.ts";
+
+const MAX_RECORD_BYTES = 64 * 1024;
 
 const MARKER = "AGENT_GATEWAY_OWNER";
 /** A process that is killed while it forks leaves a child that the first look did not see. */
@@ -129,7 +132,7 @@ export async function createReaper({ dir, log }: { dir: string; log: Logger }): 
     const found: number[] = [];
     for (const name of await readdir(dir)) {
       const path = join(dir, name);
-      const record = parseRecord(await readFile(path, "utf8").catch(() => ""));
+      const record = parseRecord(await readNamed(path, MAX_RECORD_BYTES).then(String, () => ""));
       if (record?.boot === boot) {
         if (await alive(record.owner)) continue;
         if ((await startTime(record.pid)) === record.start) found.push(record.pid);
