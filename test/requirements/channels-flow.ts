@@ -35,7 +35,7 @@ export const channelsFlow: Record<string, string> = {
   "CH-CRASH-4": "A reply that was being sent when the gateway died is `unknown`.",
   "CH-CRASH-6": "Killed at any step of intake, a gateway loses no message and answers none twice.",
   "CH-CRASH-7":
-    "Killed at any step of delivery, a gateway repeats no send whose outcome is uncertain, and keeps the order of a chat.",
+    "Killed at any step of delivery, a gateway lets no message arrive twice, and keeps the order of a chat.",
   "CH-OUT-8":
     "With providers that answer 429 and 5xx, break connections and repeat events, nothing is lost or doubled.",
   "CH-CRASH-5": "SIGTERM puts a message back whose turn had given nothing.",

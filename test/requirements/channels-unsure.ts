@@ -11,6 +11,8 @@ export const channelsUnsure: Record<string, string> = {
     "`POST …/deliveries/:id/send-again` sends it once more: 404 for an unknown number, 409 for one that arrived or was sent again.",
   "CH-UNSURE-6":
     "An attempt that may have arrived stays `unknown` when a later one is refused or comes too late.",
+  "CH-UNSURE-7":
+    "Kills at every step leave at most one reply in a hundred uncertain, and each of them is listed for the owner.",
   "CH-JOURNAL-1":
     "What was being sent when the gateway was killed goes out if its request had not begun, which the journal of sends tells.",
   "CH-JOURNAL-2":

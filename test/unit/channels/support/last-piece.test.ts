@@ -92,3 +92,21 @@ it("a request without a body begins before it is made [CH-JOURNAL-6]", async () 
   await expect(fetchBeginning(url, { method: "POST", headers }, begin)).rejects.toThrow();
   expect(before).toEqual([0]);
 });
+
+it("a request begins before it is made where its pieces cannot be followed [CH-JOURNAL-6]", async () => {
+  const dispatcher = Symbol.for("undici.globalDispatcher.2");
+  const own: unknown = Reflect.get(globalThis, dispatcher);
+  const before: number[] = [];
+  Reflect.set(globalThis, dispatcher, undefined);
+  try {
+    const begin = () => {
+      before.push(seen.connections);
+      Reflect.set(globalThis, dispatcher, own);
+    };
+    const response = await fetchBeginning(url, { method: "POST", headers, body: "hello" }, begin);
+    expect(await response.text()).toBe("ok");
+  } finally {
+    Reflect.set(globalThis, dispatcher, own);
+  }
+  expect(before).toEqual([0]);
+});
