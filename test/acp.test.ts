@@ -86,6 +86,41 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     expect(JSON.stringify(body)).toMatch(new RegExp(`"${session_id}"[^}]*"model":"large"`));
   });
 
+  it("keeps what an agent did in a turn that says nothing, and tells it to no agent [STEPS-QUIET-1]", async () => {
+    const create = { body: { chat_id: "quiet" } };
+    const { body: created } = await gateway.json("POST", "/api/v1/agents/assistant/sessions", create);
+    const session_id = created.sessionId as string;
+    const post = (message: string) =>
+      gateway.request("POST", "/api/v1/agents/assistant/messages", {
+        body: { message, chat_id: "quiet", session_id, stream: true },
+      });
+    for await (const { data } of readFrames(await post("TOOL Read\nWAIT"))) {
+      if (data.type !== "tool_result") continue;
+      const path = `/api/v1/agents/assistant/sessions/${session_id}/stop`;
+      await gateway.json("POST", path, { body: { chat_id: "quiet" } });
+    }
+    for await (const _ of readFrames(await post("TOOL Write")));
+    const { body } = await gateway.json(
+      "GET",
+      `/api/v1/agents/assistant/chats/api-quiet/messages?order=asc&session_id=${session_id}&include=steps`,
+    );
+    const records = body.messages as Array<Record<string, unknown>>;
+    expect(records.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
+    expect(records[1]).toMatchObject({
+      content: "",
+      interrupted: true,
+      steps: [{ type: "tool", name: "Read" }],
+    });
+    expect(records[3]).toMatchObject({ content: "", steps: [{ type: "tool", name: "Write" }] });
+    expect(records[3]).not.toHaveProperty("interrupted");
+    await gateway.json("POST", `/api/v1/agents/assistant/sessions/${session_id}/restart`, create);
+    const told = await gateway.json("POST", "/api/v1/agents/assistant/messages", {
+      body: { message: "PROMPT", chat_id: "quiet", session_id },
+    });
+    expect(told.body.response).toMatch(/TOOL Read/);
+    expect(told.body.response).not.toMatch(/assistant/i);
+  });
+
   it("judges the agent's model by the agent's own list, before its first session too [MODEL-7]", async () => {
     await using fresh = await startGateway({
       agent: {

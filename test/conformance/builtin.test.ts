@@ -124,6 +124,27 @@ describe.skipIf(!hasFakeModel).each(providers)(
       expect(failed.events).toContainEqual(expect.objectContaining({ type: "tool_result", isError: true }));
     });
 
+    test("a tool of a server waits until the gateway lets the agent act, and is refused otherwise [ACT-2]", async () => {
+      const gate = Promise.withResolvers<void>();
+      let asked = 0;
+      const acting = () => {
+        asked++;
+        return asked === 1 ? gate.promise : Promise.reject(new Error("its disk may be full"));
+      };
+      const session = await open({ acting }, { mcpServers });
+      let over = false;
+      const turn = runTurn(session, 'TOOL mcp__fixture__echo {"text":"hi"}').then((ended) => {
+        over = true;
+        return ended;
+      });
+      await expect.poll(() => asked).toBe(1);
+      expect(over).toBe(false);
+      gate.resolve();
+      expect((await turn).outcome.text).toContain("Tool said: echo hi marked");
+      const refused = await runTurn(session, 'TOOL mcp__fixture__echo {"text":"hi"}');
+      expect(refused.outcome.text).toContain("its disk may be full");
+    });
+
     test("interrupt ends a turn whose tool hangs, and the next turn works", async () => {
       const called = Promise.withResolvers<void>();
       const hang: GatewayTool = {

@@ -9,5 +9,11 @@ export const recovery: Record<string, string> = {
   "KEY-LATE-1": "What a key is still sending when it is revoked is neither kept nor acted upon.",
   "START-BROKEN-1":
     "A home, configuration or database that cannot be used ends the start at once with one sentence: 78 for the first two, else 1.",
+  "STEPS-QUIET-1":
+    "What an agent did in a turn that said nothing is kept in history, and is no part of the conversation for agents.",
+  "SEND-SPACE-1": "Sending through a device stores nothing while the disk is below its floor.",
+  "IMPORT-NAMES-1": "Names in an import are stored as one line without control characters.",
+  "ACT-2":
+    "A tool of the builtin runtime's own MCP servers waits until it is on disk that the agent has begun.",
   "FLAG-1": "No text that a request sets can be read as a flag of an agent's program.",
 };

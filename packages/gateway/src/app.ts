@@ -272,6 +272,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
       lastInboundAccount: (id, jid) => channels.lastInboundAccount(id, "devicechat", jid),
       allowed: access.allowed,
       roots: (entry) => [entry.workspace, paths.mediaDir(entry.id)],
+      takeSpace: disk.take,
       keepFile: async (id, file, name) => {
         const kept = await media.keepFile(id, file, name);
         return { path: kept.path, mime: kept.mime, name: kept.name };

@@ -150,6 +150,19 @@ describe("moving history", () => {
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);
   });
 
+  it("names of an import are one harmless line [IMPORT-NAMES-1]", async () => {
+    const named = lines(1, { sessionName: "a\u001b[2Jb\nc\u202ed", chatId: "api-names" });
+    const given = named.map((line) => ({ ...line, role: "user", senderName: "Ann\u001b]0;x\u0007\r\nBob" }));
+    expect(await send(ndjson(given), "b")).toMatchObject({ imported: 1 });
+    const session = (await store.history.sessions("b")).find(({ chatId }) => chatId === "api-names");
+    expect(session?.sessionName).toBe("a [2Jb c d");
+    const out = await text(await store.history.export("b", "api-names", never));
+    expect(JSON.parse(out.trim())).toMatchObject({ senderName: "Ann ]0;x Bob" });
+    const flag = lines(1, { sessionId: "--flag", chatId: "api-flag" });
+    expect(await send(ndjson(flag), "b")).toMatchObject({ imported: 1 });
+    expect((await store.history.sessions("b")).map(({ sessionId }) => sessionId)).not.toContain("--flag");
+  });
+
   it("very many messages with one and the same time stay quick to import", async () => {
     const given = lines(20_000, { ts: 5, chatId: "api-0", sessionId: newId() });
     const start = performance.now();

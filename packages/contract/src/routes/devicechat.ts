@@ -62,6 +62,7 @@ export const sendThroughDevice = route({
   summary: "Send a message through a linked device; used by the agents' reply tool.",
   params: agentParams,
   body: schemas.deviceSend,
+  stores: true,
   responses: { 200: () => z.object({ ok: z.literal(true) }) },
   errors: ["ARTIFACT_PATH_DENIED", "UPSTREAM_UNAVAILABLE"],
 });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Connection } from "../db/index.ts";
+import { oneLine } from "../lib/one-line.ts";
 import type { StoredLine } from "./import-check.ts";
 
 /** A session that imported messages go to, with what came in during this transaction. */
@@ -16,6 +17,7 @@ interface Target {
 const KEEPABLE = /^(?!\.{1,2}$|-)[A-Za-z0-9._-]{1,128}$/;
 const DEFAULT_NAME = "Imported session";
 const PREVIEW_CHARS = 200;
+const MAX_NAME_CHARS = 1000;
 const MAX_GROUPS = 1000;
 
 /** Id for a session whose own is taken or cannot name a folder: the same each time, so that an import can be repeated. */
@@ -47,7 +49,7 @@ export function createImportTarget(db: Connection, agentId: string) {
       const found = db.get("SELECT id, chat FROM sessions WHERE uuid = ?", [uuid]);
       if (found?.chat === chat) return Number(found.id);
       if (found) continue;
-      const name = line.sessionName?.trim() || null;
+      const name = oneLine(line.sessionName, MAX_NAME_CHARS) ?? null;
       return db.run(
         `INSERT INTO sessions (uuid, chat, agent_id, name, unnamed, created_at, last_activity)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -104,7 +106,8 @@ export function createImportTarget(db: Connection, agentId: string) {
       const mark = fingerprint(role, content);
       if (seen.has(mark)) return false;
       seen.add(mark);
-      const { interrupted, senderName, error } = line;
+      const { interrupted, error } = line;
+      const senderName = oneLine(line.senderName, MAX_NAME_CHARS);
       const extra =
         interrupted || error || senderName !== undefined
           ? JSON.stringify({ interrupted, senderName, error })

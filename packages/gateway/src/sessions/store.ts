@@ -25,8 +25,9 @@ export interface MessageExtra {
 }
 
 const PREVIEW_CHARS = 200;
-/** Messages that are part of the conversation; the record of a failed turn is not. */
-const IS_SAID = "(extra IS NULL OR json_extract(extra, '$.error') IS NULL)";
+/** Messages that are part of the conversation; the record of a turn that failed or said nothing is not. */
+const IS_SAID = `(extra IS NULL OR json_extract(extra, '$.error') IS NULL)
+  AND (role = 0 OR content <> '' OR json_extract(extra, '$.attachments') IS NOT NULL)`;
 /** Bytes of the conversation that a new process is told: more than any model takes. */
 const MAX_RECENT_BYTES = 4 * 1024 * 1024;
 /** Text that has no room is read as its beginning alone. */

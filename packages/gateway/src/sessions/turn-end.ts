@@ -17,7 +17,7 @@ export interface TurnEnd {
   result: TurnResult;
   outcome: TurnOutcome;
   now: number;
-  /** Whether the reply, or why there is none, is kept as a message. */
+  /** Whether the reply, why there is none, or what the agent did instead is kept as a message. */
   keepMessage: boolean;
   steps: readonly MessageStep[];
   /** Whether the text was stored piece by piece. */
@@ -55,7 +55,8 @@ export function endStatements(store: SessionStore, end: TurnEnd): Statement[] {
     content: text,
     ts: now,
     extra: {
-      ...(status !== "done" && (text !== "" || attachments.length > 0) && { interrupted: true as const }),
+      ...(status !== "done" &&
+        (!error || text !== "" || attachments.length > 0) && { interrupted: true as const }),
       ...(error && { error }),
       ...(attachments.length > 0 && { attachments }),
     },

@@ -154,6 +154,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         log.warn({ agent: agent.id, session: uuid, request: requestId, code, reason }, "turn failed");
       }
       const replied = request.kind !== "compact" && (text !== "" || attachments.length > 0);
+      const steps = agentSays.steps(text);
+      const worked = replied || failure !== undefined || steps.length > 0;
       const token = place.runtime?.resumeToken;
       const statements = [
         ...endStatements(store, {
@@ -164,8 +166,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
           result,
           outcome,
           now,
-          keepMessage: replied || (request.kind !== "compact" && failure !== undefined),
-          steps: agentSays.steps(text),
+          keepMessage: request.kind !== "compact" && worked,
+          steps,
           dropParts,
           program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
         }),

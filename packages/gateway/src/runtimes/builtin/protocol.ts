@@ -49,5 +49,7 @@ export type FromAgent =
   | { type: "event"; event: WireEvent }
   | { type: "done"; outcome: TurnOutcome }
   | { type: "compacted"; summary: string | null; contextPercent: number }
+  /** A tool of the agent's own is about to act; answered with `tool_result`. */
+  | { type: "acting"; id: string }
   | { type: "tool_call"; id: string; name: string; args: Record<string, unknown> }
   | { type: "log"; level: "debug" | "warn"; message: string; detail?: string | undefined };

@@ -73,7 +73,13 @@ export async function openBuiltinSession(
         compacting?.resolve(message.summary);
         break;
       case "tool_call":
-        void answerToolCall(message);
+        void answer(message.id, () => callTool(message));
+        break;
+      case "acting":
+        void answer(message.id, async () => {
+          await options.acting?.();
+          return "";
+        });
         break;
       case "log":
         log[message.level]({ detail: message.detail }, message.message);
@@ -93,11 +99,15 @@ export async function openBuiltinSession(
     );
   }
 
-  async function answerToolCall({ id, name, args }: Extract<FromAgent, { type: "tool_call" }>) {
+  async function callTool({ name, args }: Extract<FromAgent, { type: "tool_call" }>): Promise<string> {
+    const tool = options.tools.find((candidate) => candidate.name === name);
+    if (!tool) throw new Error("There is no such tool.");
+    return tool.call(args);
+  }
+
+  async function answer(id: string, work: () => Promise<string>): Promise<void> {
     try {
-      const tool = options.tools.find((candidate) => candidate.name === name);
-      if (!tool) throw new Error("There is no such tool.");
-      send({ type: "tool_result", id, text: await tool.call(args), isError: false });
+      send({ type: "tool_result", id, text: await work(), isError: false });
     } catch (error) {
       const text = error instanceof Error ? error.message : "It failed.";
       send({ type: "tool_result", id, text, isError: true });

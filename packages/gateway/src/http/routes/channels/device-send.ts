@@ -27,6 +27,8 @@ export interface DeviceSendDeps {
   allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[]): Promise<boolean>;
   /** Folders (absolute) that an agent may send files from. */
   roots(agent: AgentConfig): readonly string[];
+  /** Subtracts bytes from the disk's free space; throws below the floor. */
+  takeSpace(bytes: number): void;
   /** Copies an opened file into the agent's media folder, so that the file that was checked is the one that is sent. */
   keepFile(
     agentId: string,
@@ -47,7 +49,7 @@ const refused = (path: string, message: string) =>
 
 /** The image at an absolute path that the agent may share. */
 async function imageAt(
-  { roots, keepFile }: Pick<DeviceSendDeps, "roots" | "keepFile">,
+  { roots, takeSpace, keepFile }: Pick<DeviceSendDeps, "roots" | "takeSpace" | "keepFile">,
   agent: AgentConfig,
   path: string,
   asDocument: boolean,
@@ -65,6 +67,7 @@ async function imageAt(
   try {
     const { mime } = await detectFile(file.handle);
     if (!mime.startsWith("image/")) throw refused("image_path", "is not an image");
+    takeSpace(file.stats.size);
     const kept = await keepFile(agent.id, file, basename(file.path));
     return { kind: "file", ...kept, mime, ...(asDocument && { asDocument }) };
   } finally {

@@ -27,7 +27,13 @@ export function runAgent(input: Readable, output: Writable): void {
     const { connectServers } = await import("./mcp.ts");
     const warn = (text: string, detail: string) =>
       send({ type: "log", level: "warn", message: text, detail });
-    return connectServers(mcpServers, { allow: allowTools, cwd: process.cwd(), toolImages, warn });
+    return connectServers(mcpServers, {
+      allow: allowTools,
+      cwd: process.cwd(),
+      toolImages,
+      acting: gatewayTools.acting,
+      warn,
+    });
   }
 
   async function init(message: AgentInit): Promise<void> {

@@ -14,6 +14,8 @@ export interface ServerOptions {
   allow: true | readonly string[];
   cwd: string;
   toolImages: boolean;
+  /** Awaited before each call of a tool; rejects with a message for the model. */
+  acting(signal: AbortSignal | undefined): Promise<void>;
   warn(message: string, detail: string): void;
 }
 
@@ -53,7 +55,10 @@ async function toolsOf(server: string, config: McpServer, options: ServerOptions
     offered[full] = dynamicTool({
       description: typeof tool.description === "string" ? tool.description : "",
       inputSchema: tool.inputSchema,
-      execute: (args, context) => tool.execute(args, context),
+      async execute(args, context) {
+        await options.acting(context.abortSignal);
+        return tool.execute(args, context);
+      },
       toModelOutput: ({ output }) =>
         isMcpResult(output)
           ? modelOutput(output, options.toolImages)

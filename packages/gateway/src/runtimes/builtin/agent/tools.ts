@@ -10,16 +10,27 @@ class ToolFailure extends Error {}
 export function createGatewayTools(send: (message: FromAgent) => void) {
   const waiting = new Map<string, PromiseWithResolvers<string>>();
 
-  const call = (name: string, args: unknown, signal: AbortSignal | undefined): Promise<string> => {
+  const ask = (message: (id: string) => FromAgent, signal: AbortSignal | undefined): Promise<string> => {
     const id = randomUUID();
     const answer = Promise.withResolvers<string>();
     waiting.set(id, answer);
-    signal?.addEventListener("abort", () => answer.reject(signal.reason), { once: true });
-    send({ type: "tool_call", id, name, args: isRecord(args) ? args : {} });
-    return answer.promise.finally(() => waiting.delete(id));
+    const cancel = () => answer.reject(signal?.reason);
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) cancel();
+    send(message(id));
+    return answer.promise.finally(() => {
+      waiting.delete(id);
+      signal?.removeEventListener("abort", cancel);
+    });
   };
+  const call = (name: string, args: unknown, signal: AbortSignal | undefined): Promise<string> =>
+    ask((id) => ({ type: "tool_call", id, name, args: isRecord(args) ? args : {} }), signal);
 
   return {
+    /** Resolves when a tool of the agent's own may act; rejects with a message for the model. */
+    async acting(signal: AbortSignal | undefined): Promise<void> {
+      await ask((id) => ({ type: "acting", id }), signal);
+    },
     create(specs: AgentInit["tools"]): ToolSet {
       return Object.fromEntries(
         specs.map(({ name, description, inputSchema }) => [
