@@ -2,6 +2,8 @@
 export const endurance: Record<string, string> = {
   "CH-STOP-1":
     "SIGTERM while a message's files are being fetched ends the gateway within 5 s; the next start runs one turn and sends one reply.",
+  "CH-HOOK-16":
+    "Bodies without end, on any webhook, by flood or by drip, cost bounded memory and time, and messages come in meanwhile.",
   "STALL-1":
     "Fifty readers that stop reading, of any kind of reply, are cut off; other clients are served meanwhile, memory stays bounded and SIGTERM takes less than 5 s.",
   "STALL-2":
