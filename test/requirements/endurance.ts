@@ -4,6 +4,8 @@ export const endurance: Record<string, string> = {
     "SIGTERM while a message's files are being fetched ends the gateway within 5 s; the next start runs one turn and sends one reply.",
   "CH-HOOK-16":
     "Bodies without end, on any webhook, by flood or by drip, cost bounded memory and time, and messages come in meanwhile.",
+  "CLOCK-1":
+    "Setting the system's clock back or on by hours neither ends nor prolongs a limit, a deadline or a wait.",
   "STALL-1":
     "Fifty readers that stop reading, of any kind of reply, are cut off; other clients are served meanwhile, memory stays bounded and SIGTERM takes less than 5 s.",
   "STALL-2":

@@ -44,7 +44,7 @@ const make = (
     env,
     readSettings: async () => settings,
     fetch,
-    clock: { ...systemClock, now: () => now },
+    clock: { ...systemClock, now: () => now, elapsed: () => now },
     log: silentLogger,
   });
 const ids = (models: Model[]) => models.map(({ id }) => id);

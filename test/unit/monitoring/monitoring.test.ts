@@ -30,7 +30,7 @@ const make = (places: LivePlace[] = [], channels: ChannelReport[] = []) => {
   now = 1000;
   return createMonitoring({
     config: { current: { agents: [{ id: "a" }, { id: "b" }] } as unknown as Config },
-    clock: { ...systemClock, now: () => now },
+    clock: { ...systemClock, now: () => now, elapsed: () => now },
     version: "1.2.3",
     places: () => places,
     dbUnits: () => 7,

@@ -19,7 +19,7 @@ export function createThrottle(clock: Clock): Throttle {
   const windows = new Map<string, { until: number; failures: number }>();
   const current = (key: string) => {
     const window = windows.get(key);
-    if (window && window.until > clock.now()) return window;
+    if (window && window.until > clock.elapsed()) return window;
     if (window) windows.delete(key);
     return undefined;
   };
@@ -27,7 +27,7 @@ export function createThrottle(clock: Clock): Throttle {
     wait(address) {
       const window = current(addressGroup(address));
       if (!window || window.failures < MAX_FAILURES) return 0;
-      return Math.max(1, Math.ceil((window.until - clock.now()) / 1000));
+      return Math.max(1, Math.ceil((window.until - clock.elapsed()) / 1000));
     },
     failed(address) {
       const key = addressGroup(address);
@@ -40,7 +40,7 @@ export function createThrottle(clock: Clock): Throttle {
         const oldest = windows.keys().next();
         if (!oldest.done) windows.delete(oldest.value);
       }
-      windows.set(key, { until: clock.now() + WINDOW_MS, failures: 1 });
+      windows.set(key, { until: clock.elapsed() + WINDOW_MS, failures: 1 });
     },
   };
 }

@@ -100,8 +100,9 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
       state.until = now + WEBHOOK_PROOF_MS;
       state.lastError = null;
       const key = placeKey(place);
-      if (now - (saved.get(key) ?? 0) < SAVE_EVERY_MS) return;
-      saved.set(key, now);
+      const passed = clock.elapsed();
+      if (passed - (saved.get(key) ?? Number.NEGATIVE_INFINITY) < SAVE_EVERY_MS) return;
+      saved.set(key, passed);
       positions.save(place, String(now)).catch(() => saved.delete(key));
     },
     /** Account that received the latest message of a chat. */

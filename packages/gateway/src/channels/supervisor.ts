@@ -44,18 +44,17 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
   const { adapter, clock, log, state } = deps;
   const stopped = new AbortController();
 
-  const once = async (): Promise<void> => {
+  /** Resolves when the connection is gone, to whether it ever came alive. */
+  const once = async (): Promise<boolean> => {
     const ended = new AbortController();
     const signal = AbortSignal.any([stopped.signal, ended.signal]);
     const allowed = adapter.aliveWithinMs ?? DEFAULT_ALIVE_MS;
-    let last = clock.now();
+    let last = clock.elapsed();
+    let lived = false;
     let resting = false;
     let silent = false;
     const watch = clock.every(Math.max(250, Math.min(5_000, allowed / 4)), () => {
-      const now = clock.now();
-      // A clock that was set back must not make the silence look shorter for ever.
-      last = Math.min(last, now);
-      if (resting || now - last <= allowed) return;
+      if (resting || clock.elapsed() - last <= allowed) return;
       silent = true;
       state.connected = false;
       state.lastError = "Nothing received from the provider for too long.";
@@ -65,10 +64,11 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       signal,
       alive() {
         if (signal.aborted) return;
-        last = clock.now();
+        last = clock.elapsed();
+        lived = true;
         resting = false;
         state.connected = true;
-        state.lastAliveAt = last;
+        state.lastAliveAt = clock.now();
         state.lastError = null;
       },
       rest() {
@@ -94,17 +94,17 @@ export function supervise(deps: SupervisorDeps): () => Promise<void> {
       watch();
       state.connected = false;
     }
+    return lived;
   };
 
   const run = async () => {
     let failures = 0;
     while (!stopped.signal.aborted) {
-      const begun = clock.now();
+      const begun = clock.elapsed();
       if (state.attempts++ > 0) deps.onReconnect();
-      await once();
+      const alive = await once();
       if (stopped.signal.aborted) return;
-      const alive = state.lastAliveAt !== null && state.lastAliveAt >= begun;
-      const good = alive && clock.now() - begun > GOOD_AFTER_MS;
+      const good = alive && clock.elapsed() - begun > GOOD_AFTER_MS;
       // A connection that came alive shows that the provider is there, so its pause is shorter than for one that never did.
       failures = good ? 1 : Math.min(failures + 1, alive ? MOST_AFTER_LIFE : Number.POSITIVE_INFINITY);
       const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 10));

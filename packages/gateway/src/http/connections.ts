@@ -68,7 +68,7 @@ export function watchConnections(
       return refuse(socket, "one address holds half of gateway.maxConnections");
     }
     perGroup.set(group, same + 1);
-    connections.set(socket, { group, taken: "", since: clock.now() });
+    connections.set(socket, { group, taken: "", since: clock.elapsed() });
     socket.once("close", () => {
       connections.delete(socket);
       const left = (perGroup.get(group) ?? 1) - 1;
@@ -80,7 +80,7 @@ export function watchConnections(
 
   const look = () => {
     const limit = config().gateway.stalledReaderMs;
-    const now = clock.now();
+    const now = clock.elapsed();
     for (const [socket, connection] of connections) {
       const taken = takenOf(socket);
       if (socket.writableLength === 0 || taken !== connection.taken) {

@@ -18,15 +18,14 @@ function createBuckets(limitNow: () => Limit, what: string, clock: Clock): (id: 
   return (id) => {
     const limit = limitNow();
     if (limit === false) return;
-    const now = clock.now();
+    const now = clock.elapsed();
     let bucket = buckets.get(id);
     if (!bucket) {
       if (buckets.size >= MAX_BUCKETS) buckets.clear();
       bucket = { tokens: limit.burst, at: now };
       buckets.set(id, bucket);
     }
-    // When the clock is set back, nothing is added or removed.
-    const gained = (Math.max(0, now - bucket.at) / 1000) * limit.perSecond;
+    const gained = ((now - bucket.at) / 1000) * limit.perSecond;
     bucket.tokens = Math.min(limit.burst, bucket.tokens + gained);
     bucket.at = now;
     if (bucket.tokens >= 1) {

@@ -1,7 +1,9 @@
 /** The gateway's clock; tests inject their own. */
 export interface Clock {
-  /** Unix milliseconds. */
+  /** Unix milliseconds: what is stored and shown. The system may set it back or on at any time. */
   now(): number;
+  /** Milliseconds since some moment; nothing sets it. For durations and deadlines. */
+  elapsed(): number;
   /** Runs `task` once after `ms`; the returned function cancels it. The timer never keeps the process alive. */
   after(ms: number, task: () => void): () => void;
   /** Runs `task` every `ms` until cancelled. */
@@ -12,6 +14,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(ms, task) {
     const timer = setTimeout(task, Math.min(Math.max(0, ms), MAX_TIMER_MS));
     timer.unref();

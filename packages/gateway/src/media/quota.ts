@@ -40,7 +40,7 @@ export function createQuota({
 }) {
   const counts = new Map<string, Promise<Count>>();
   const count = async (agentId: string): Promise<Count> => {
-    const at = clock.now();
+    const at = clock.elapsed();
     return { bytes: await sizeOf(folderOf(agentId)), at };
   };
   const current = (agentId: string): Promise<Count> => {
@@ -60,7 +60,7 @@ export function createQuota({
   };
   /** Looks again at a folder that seems full, unless that was done lately; several files wait for one look. */
   const lookAgain = async (agentId: string, known: Count): Promise<void> => {
-    if (clock.now() - known.at < RECOUNT_MS) return;
+    if (clock.elapsed() - known.at < RECOUNT_MS) return;
     known.recounting ??= recount(agentId, known).finally(() => {
       known.recounting = undefined;
     });

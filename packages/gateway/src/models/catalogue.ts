@@ -38,7 +38,7 @@ export function createCatalogue(deps: CatalogueDeps) {
   const { env, readSettings, fetch, clock, log } = deps;
   let held: { base: string; rows: CatalogueRow[]; at: number } | undefined;
   let waiting: Promise<CatalogueRow[] | undefined> | undefined;
-  let retryAt = 0;
+  let retryAt = Number.NEGATIVE_INFINITY;
   let told = "";
 
   const failed = (reason: string) => {
@@ -54,25 +54,25 @@ export function createCatalogue(deps: CatalogueDeps) {
       return undefined;
     }
     if (held?.base !== base) held = undefined;
-    const started = clock.now();
+    const started = clock.elapsed();
     try {
       const rows = parseRows(await download(fetch, modelsUrl(base), token));
-      held = { base, rows, at: clock.now() };
+      held = { base, rows, at: clock.elapsed() };
       told = "";
       return rows;
     } catch (error) {
       failed(error instanceof CatalogueError ? error.message : "the server does not answer");
-      if (clock.now() - started >= SLOW_MS) retryAt = clock.now() + RETRY_MS;
-      return held && clock.now() - held.at < STALE_MS ? held.rows : undefined;
+      if (clock.elapsed() - started >= SLOW_MS) retryAt = clock.elapsed() + RETRY_MS;
+      return held && clock.elapsed() - held.at < STALE_MS ? held.rows : undefined;
     }
   };
 
   return {
     /** Rows of the catalogue, at most 60 s old, or up to an hour while it fails; undefined if there is none. Never rejects. */
     rows(): Promise<CatalogueRow[] | undefined> {
-      const age = held ? clock.now() - held.at : Number.POSITIVE_INFINITY;
+      const age = held ? clock.elapsed() - held.at : Number.POSITIVE_INFINITY;
       if (age < FRESH_MS) return Promise.resolve(held?.rows);
-      if (clock.now() < retryAt) return Promise.resolve(age < STALE_MS ? held?.rows : undefined);
+      if (clock.elapsed() < retryAt) return Promise.resolve(age < STALE_MS ? held?.rows : undefined);
       waiting ??= refresh().finally(() => {
         waiting = undefined;
       });

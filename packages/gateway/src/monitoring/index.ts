@@ -47,6 +47,7 @@ const REQUEST_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 export function createMonitoring(deps: MonitoringDeps) {
   const { config, clock, version, places, dbUnits } = deps;
   const startedAt = clock.now();
+  const begunAt = clock.elapsed();
   let readers = 0;
   const received = createCounter("agent_gateway_messages_received_total", "Messages received.", ["agent"]);
   const sent = createCounter("agent_gateway_messages_sent_total", "Replies stored.", ["agent"]);
@@ -166,7 +167,7 @@ export function createMonitoring(deps: MonitoringDeps) {
         status: "ok",
         version,
         startedAt,
-        uptime: clock.now() - startedAt,
+        uptime: Math.round(clock.elapsed() - begunAt),
         agents: config.current.agents.map(({ id }, index) => ({
           id,
           // An agent that can start accepts messages; its processes start on demand.

@@ -89,11 +89,11 @@ export function createSessions(deps: SessionDeps) {
     { ms, signal }: WaitLimits,
     decision: () => boolean | undefined,
   ): Promise<boolean> => {
-    const end = clock.now() + ms;
+    const end = clock.elapsed() + ms;
     while (!signal.aborted) {
       const decided = decision();
       if (decided !== undefined) return decided;
-      const left = Math.min(ms, end - clock.now());
+      const left = end - clock.elapsed();
       if (left <= 0) break;
       await pool.freed(agentId, left, signal);
     }

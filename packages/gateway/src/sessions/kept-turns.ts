@@ -38,19 +38,19 @@ export function createKeeper(deps: SessionDeps, bySession: Map<string, Turn[]>):
   };
   const sweep = () => {
     timer = false;
-    while (queue[head] && queue[head]!.until <= clock.now()) dropFirst();
+    while (queue[head] && queue[head]!.until <= clock.elapsed()) dropFirst();
     arm();
   };
   const arm = () => {
     const next = queue[head];
     if (timer || !next) return;
     timer = true;
-    clock.after(Math.max(50, next.until - clock.now()), sweep);
+    clock.after(Math.max(50, next.until - clock.elapsed()), sweep);
   };
 
   return (turn) => {
     const size = turn.log.bytes;
-    queue.push({ turn, until: clock.now() + deps.config().gateway.turns.retainMs, bytes: size });
+    queue.push({ turn, until: clock.elapsed() + deps.config().gateway.turns.retainMs, bytes: size });
     bytes += size;
     const own = bySession.get(turn.sessionId);
     if (own) own.push(turn);

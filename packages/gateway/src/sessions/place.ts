@@ -10,6 +10,8 @@ export interface Place {
   readonly sessionId: string;
   busy: boolean;
   lastActivity: number;
+  /** The same moment as the clock's `elapsed` has it. */
+  idleSince: number;
   spawnedAt: number | null;
   runtime: RuntimeSession | undefined;
   opening: Promise<RuntimeSession> | undefined;

@@ -72,16 +72,20 @@ export function createPool(deps: SessionDeps) {
     return done;
   };
 
+  const touch = (place: Place) => {
+    place.lastActivity = clock.now();
+    place.idleSince = clock.elapsed();
+  };
   const armIdle = (place: Place) => {
     cancelIdle(place);
     if (place.chatId === "") return;
     const idleMs = (deps.agent(place.agentId) ?? place.agent).session.idleTimeoutMinutes * 60_000;
-    const wait = Math.max(0, place.lastActivity + idleMs - clock.now());
+    const wait = Math.max(0, place.idleSince + idleMs - clock.elapsed());
     idleTimers.set(
       place,
       clock.after(wait, () => {
         if (place.busy || places.get(place.sessionId) !== place) return;
-        if (clock.now() - place.lastActivity < idleMs) return armIdle(place);
+        if (clock.elapsed() - place.idleSince < idleMs) return armIdle(place);
         log.info({ agent: place.agentId, session: place.sessionId }, "ended the process of an idle session");
         void drop(place);
       }),
@@ -94,7 +98,7 @@ export function createPool(deps: SessionDeps) {
     // More than one if the limit was lowered.
     const surplus = mine.length + 1 - agent.session.maxConcurrent;
     if (surplus <= 0) return [];
-    const idle = mine.filter((place) => !place.busy).sort((a, b) => a.lastActivity - b.lastActivity);
+    const idle = mine.filter((place) => !place.busy).sort((a, b) => a.idleSince - b.idleSince);
     return idle.length < surplus ? undefined : idle.slice(0, surplus);
   };
 
@@ -195,6 +199,7 @@ export function createPool(deps: SessionDeps) {
       sessionId,
       busy: true,
       lastActivity: clock.now(),
+      idleSince: clock.elapsed(),
       spawnedAt: null,
       runtime: undefined,
       opening: undefined,
@@ -286,7 +291,7 @@ export function createPool(deps: SessionDeps) {
 
     release(place: Place) {
       place.busy = false;
-      place.lastActivity = clock.now();
+      touch(place);
       place.scope.onAttachment = () => {};
       place.scope.onFile = undefined;
       place.scope.acting = undefined;
@@ -324,7 +329,7 @@ export function createPool(deps: SessionDeps) {
       place.chatId = chatId;
       place.scope.chatId = chatId;
       place.scope.sessionDir = deps.sessionDir(agent.id, chatId, place.sessionId);
-      place.lastActivity = clock.now();
+      touch(place);
       armIdle(place);
       makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH).catch((error) =>
         log.warn({ err: error, session: place.sessionId }, "could not create the session's folder"),

@@ -21,9 +21,8 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
   let cancel: (() => void) | undefined;
 
   const look = () => {
-    // If the clock was set back, the difference says nothing about the time that passed.
-    if (tools.size > 0 || clock.now() < heardAt) heardAt = clock.now();
-    const rest = heardAt + limitMs - clock.now();
+    if (tools.size > 0) heardAt = clock.elapsed();
+    const rest = heardAt + limitMs - clock.elapsed();
     cancel = rest > 0 ? clock.after(rest, look) : undefined;
     if (rest <= 0) onSilent();
   };
@@ -31,11 +30,11 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
   return {
     begin() {
       if (limitMs === 0 || cancel) return;
-      heardAt = clock.now();
+      heardAt = clock.elapsed();
       cancel = clock.after(limitMs, look);
     },
     heard(event) {
-      heardAt = clock.now();
+      heardAt = clock.elapsed();
       if (event.type === "tool_use") tools.add(event.id);
       else if (event.type === "tool_result") tools.delete(event.id);
       // The model continues, so the tools it called are finished; not every agent says so.

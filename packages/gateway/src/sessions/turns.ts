@@ -36,6 +36,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     const stoodReady = place.runtime !== undefined;
     const turnLog = createTurnLog(requestId);
     const startedAt = clock.now();
+    const begunAt = clock.elapsed();
     const files: SharedFile[] = [];
     const row = session.id === undefined ? undefined : session;
     const limit = agent.history.maxHistoryMessages;
@@ -126,7 +127,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     const finish = async (outcome: TurnOutcome): Promise<TurnResult> => {
       ending = true;
       const now = clock.now();
-      const durationMs = now - startedAt;
+      const durationMs = Math.round(clock.elapsed() - begunAt);
       const whole = outcome.text.length >= turnLog.text.length || outcome.status === "done";
       const { status, text, error, reason } = settleOutcome(
         // If the texts are equal, use the log's own: a kept turn then holds its text only once.
@@ -224,7 +225,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         result = await finish(await Promise.race([agentDone, forced]));
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the turn");
-        const durationMs = clock.now() - startedAt;
+        const durationMs = Math.round(clock.elapsed() - begunAt);
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }
       ending = true;

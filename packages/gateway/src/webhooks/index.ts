@@ -49,8 +49,8 @@ export function createWebhooks<Name extends string, Message, Receipt>(
 
   const logRefusal = ({ agentId, channel }: Place<Name>, error: string) => {
     const key = `${agentId}/${channel}`;
-    if (clock.now() - (logged.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
-    logged.set(key, clock.now());
+    if (clock.elapsed() - (logged.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
+    logged.set(key, clock.elapsed());
     log.warn({ agent: agentId, channel }, `refused a webhook request: ${error}`);
   };
 

@@ -101,8 +101,8 @@ export function createAccessFile(
     seen = next;
     const missing = next.signature === "missing";
     if (!missing) existed = true;
-    goneSince = missing && existed ? (goneSince ?? clock.now()) : undefined;
-    if (goneSince !== undefined && Math.abs(clock.now() - goneSince) > REPLACED_MS) {
+    goneSince = missing && existed ? (goneSince ?? clock.elapsed()) : undefined;
+    if (goneSince !== undefined && clock.elapsed() - goneSince > REPLACED_MS) {
       existed = false;
       goneSince = undefined;
     }

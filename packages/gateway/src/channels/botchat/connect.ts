@@ -48,9 +48,8 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
       parent: AbortSignal,
       { withinMs = CALL_MS, again = false } = {},
     ): Promise<T> {
-      const passed = clock.now() - pause.from;
-      // Nothing passed in a clock that was set back.
-      if (passed < pause.ms) await sleep(clock, pause.ms - Math.max(0, passed), parent);
+      const passed = clock.elapsed() - pause.from;
+      if (passed < pause.ms) await sleep(clock, pause.ms - passed, parent);
       try {
         parent.throwIfAborted();
         const ask = () => within(clock, withinMs, parent, run);
@@ -61,7 +60,7 @@ export function createLine({ api, token, clock, log, commands }: LineDeps) {
         });
       } catch (error) {
         const wait = error instanceof GrammyError && error.error_code === 429 ? waitOf(error) : undefined;
-        if (wait !== undefined) pause = { from: clock.now(), ms: wait };
+        if (wait !== undefined) pause = { from: clock.elapsed(), ms: wait };
         throw connectionProblem(error);
       }
     },

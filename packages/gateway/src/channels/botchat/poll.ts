@@ -40,7 +40,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
   // Answered at once, so the first poll proves that the line is alive.
   let timeout = 0;
   while (!signal.aborted) {
-    const asked = clock.now();
+    const asked = clock.elapsed();
     const updates = await line.call(
       (bound) =>
         line.api.raw.getUpdates(
@@ -75,7 +75,7 @@ export async function poll(connection: Connection, deps: PollDeps): Promise<void
       ) ?? offset;
     // Not only upwards: after a silent week Telegram goes on from any number.
     if (next !== undefined && next !== offset) await connection.savePosition(`${own}:${next}`);
-    else if (patient && clock.now() - asked < HASTY_MS) await sleep(clock, PAUSE_MS, signal);
+    else if (patient && clock.elapsed() - asked < HASTY_MS) await sleep(clock, PAUSE_MS, signal);
     offset = next;
   }
 }

@@ -47,11 +47,11 @@ export function createProgress({ api, clock, moved, closed }: ProgressDeps) {
     /** Shows "typing" until it is ended, Telegram refuses it, or the longest turn is over. */
     working(target: Target): () => void {
       const { chat_id, message_thread_id } = placeOf(target, moved);
-      const started = clock.now();
+      const started = clock.elapsed();
       let waiting = false;
       const show = async () => {
         if (waiting) return;
-        if (closed.aborted || clock.now() - started > MAX_WORKING_MS) return end();
+        if (closed.aborted || clock.elapsed() - started > MAX_WORKING_MS) return end();
         waiting = true;
         const problem = await quietly((signal) =>
           api.raw.sendChatAction(

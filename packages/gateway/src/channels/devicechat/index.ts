@@ -28,7 +28,7 @@ export async function createAdapter(context: AdapterContext): Promise<DeviceAdap
   const credentials = createCredentials(context.stateDir, clock);
   // The connection tells what is wrong with them, and looks again.
   const state = createLinkState(clock, await credentials.linkedAs().catch(() => undefined));
-  const recent = boundedMap<JsonObject>(RECENT, () => clock.now());
+  const recent = boundedMap<JsonObject>(RECENT, () => clock.elapsed());
   const onMessage = ({ messageId, senderId, text }: InboundMessage) => {
     if (messageId === undefined) return;
     const quoted = { id: messageId, text: text.slice(0, MAX_QUOTE_CHARS) };

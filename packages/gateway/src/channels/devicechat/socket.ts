@@ -29,8 +29,8 @@ const KEPT_SENT = 500;
 const KEPT_TAKEN = 1_000;
 
 export const createDeviceMemory = (clock: Clock): DeviceMemory => ({
-  sent: boundedMap(KEPT_SENT, () => clock.now()),
-  taken: boundedMap(KEPT_TAKEN, () => clock.now()),
+  sent: boundedMap(KEPT_SENT, () => clock.elapsed()),
+  taken: boundedMap(KEPT_TAKEN, () => clock.elapsed()),
 });
 
 export interface SocketDeps {
@@ -88,7 +88,7 @@ export function openSocket(deps: SocketDeps): DeviceSocket {
   const { creds } = credentials.state;
   const over = new AbortController();
   const { promise: ended, resolve } = Promise.withResolvers<Ending>();
-  const groups = boundedMap<GroupMetadata>(KEPT_GROUPS, () => clock.now(), GROUP_TTL_MS);
+  const groups = boundedMap<GroupMetadata>(KEPT_GROUPS, () => clock.elapsed(), GROUP_TTL_MS);
   let open = false;
   /** A QR code waits for a phone: the library's pings watch over the connection. */
   let waiting = false;

@@ -56,9 +56,9 @@ export async function connect(deps: ConnectDeps, connection: Connection): Promis
     const refusal = REFUSALS[ending.code];
     if (refusal !== undefined) throw new Error(refusal);
     const sessionLost = resumed && ending.greeted && position.session === undefined;
-    recent = recent.filter((at) => clock.now() - at < AT_ONCE_WITHIN_MS);
+    recent = recent.filter((at) => clock.elapsed() - at < AT_ONCE_WITHIN_MS);
     if (!(ending.ready || sessionLost) || recent.length >= AT_ONCE) throw new Error(sentenceOf(ending));
-    recent.push(clock.now());
+    recent.push(clock.elapsed());
   }
 }
 
@@ -133,8 +133,8 @@ async function address(deps: ConnectDeps, position: Position, signal: AbortSigna
 }
 
 async function loginTurn({ logins, clock, token }: ConnectDeps, signal: AbortSignal): Promise<void> {
-  const wait = (logins.get(token) ?? Number.NEGATIVE_INFINITY) + LOGIN_PAUSE_MS - clock.now();
-  if (wait > 0) await sleep(clock, Math.min(wait, LOGIN_PAUSE_MS), signal);
+  const wait = (logins.get(token) ?? Number.NEGATIVE_INFINITY) + LOGIN_PAUSE_MS - clock.elapsed();
+  if (wait > 0) await sleep(clock, wait, signal);
   signal.throwIfAborted();
-  logins.set(token, clock.now());
+  logins.set(token, clock.elapsed());
 }

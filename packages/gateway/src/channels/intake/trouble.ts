@@ -20,8 +20,8 @@ export function watchTrouble(
   const end = clock.every(LOOK_EVERY_MS, () => {
     const cause = trouble();
     if (cause === undefined) since = undefined;
-    else since ??= clock.now();
-    if (told || cause === undefined || clock.now() - since! < TELL_AFTER_MS) return;
+    else since ??= clock.elapsed();
+    if (told || cause === undefined || clock.elapsed() - since! < TELL_AFTER_MS) return;
     told = true;
     tell(lineOf(cause));
   });

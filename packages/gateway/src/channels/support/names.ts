@@ -34,17 +34,17 @@ export function createNames({ clock, signal }: NameCacheDeps) {
     );
     late.end();
     const entry = known.get(id);
-    if (entry && name === undefined) entry.until = clock.now() + MISSED_MS;
+    if (entry && name === undefined) entry.until = clock.elapsed() + MISSED_MS;
     return name;
   };
 
   return (id: string, lookUp: (signal: AbortSignal) => Promise<unknown>): Promise<string | undefined> => {
     const found = known.get(id);
-    if (found && found.until > clock.now()) return found.name;
+    if (found && found.until > clock.elapsed()) return found.name;
     known.delete(id);
     const [oldest] = known.keys();
     if (known.size >= MOST && oldest !== undefined) known.delete(oldest);
-    const entry = { name: Promise.resolve<string | undefined>(undefined), until: clock.now() + KEPT_MS };
+    const entry = { name: Promise.resolve<string | undefined>(undefined), until: clock.elapsed() + KEPT_MS };
     known.set(id, entry);
     entry.name = ask(id, lookUp);
     return entry.name;

@@ -60,7 +60,7 @@ export interface ReaderOptions {
 
 export function createTurnReader(
   emit: (event: RuntimeEvent) => void,
-  clock: Pick<Clock, "now" | "after">,
+  clock: Pick<Clock, "elapsed" | "after">,
   { nameCall = () => null, onCall = () => {} }: ReaderOptions = {},
 ): TurnReader {
   const calls = new Map<string, Call>();
@@ -193,10 +193,10 @@ export function createTurnReader(
   };
 
   const overhear = (said: string) => {
-    if (clock.now() - hintedAt < HINT_EVERY_MS) return;
+    if (clock.elapsed() - hintedAt < HINT_EVERY_MS) return;
     const hint = readRetryHint(said);
     if (!hint) return;
-    hintedAt = clock.now();
+    hintedAt = clock.elapsed();
     attempts = hint.attempt ?? attempts + 1;
     emit(retryEvent({ attempt: attempts, of: hint.of ?? attempts, status: hint.status }));
   };

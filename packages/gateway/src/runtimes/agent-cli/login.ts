@@ -43,7 +43,7 @@ export async function readLogin(
   const changed = (await stat(file).catch(() => null))?.mtimeMs ?? 0;
   const key = [program.key, file, changed].join("|");
   const held = known.get(key);
-  const now = systemClock.now();
+  const now = systemClock.elapsed();
   if (held && ((await held.login) === "ok" || now - held.at < RETRY_MS)) return held.login;
   const login = hasCredentials(file).then((has) => (has ? "ok" : askProgram(program.path, env)));
   known.set(key, { login, at: now });

@@ -88,7 +88,7 @@ export function createRun(
     unwanted: unwanted.promise,
     sentTo(to) {
       connection = to;
-      sentAt = clock.now();
+      sentAt = clock.elapsed();
     },
     receive(line) {
       if (over) return;
@@ -101,7 +101,7 @@ export function createRun(
     fail({ error, wanted = false } = {}) {
       const outcome = outcomeOf(state, null, { interrupted: interrupted || wanted, window });
       if (outcome.status !== "failed") return settle(outcome);
-      const unread = !heard && sentAt !== undefined && clock.now() - sentAt < LEAVING_MS;
+      const unread = !heard && sentAt !== undefined && clock.elapsed() - sentAt < LEAVING_MS;
       settle({ ...outcome, ...(error !== undefined && { error }), unread });
     },
     lose: () => settle("lost"),
