@@ -79,7 +79,6 @@ function uncertain(gateway: Gateway, providers: AllProviders) {
   const broken = new Set(providers.drivers.flatMap((driver) => driver.broken?.() ?? []));
   return {
     rows,
-    broken: [...broken],
     byBreak: rows.filter(({ text }) => broken.has(text)),
     byKill: rows.filter(({ text }) => !broken.has(text)),
   };
