@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { migrate } from "../packages/gateway/src/db/migrations.ts";
+import { migrate } from "../packages/gateway/src/store/sqlite/migrations.ts";
 import { call, makeHome, ms, quantile, rawClient, report, rssMb, startGateway, withGateway } from "./lib.mjs";
 
 const SECRET = "bench-signing-secret";

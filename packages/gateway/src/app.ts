@@ -15,7 +15,6 @@ import {
   WEBHOOKS,
 } from "./channels/index.ts";
 import type { ConfigStore, Env, Paths } from "./config/index.ts";
-import { openDatabase } from "./db/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint } from "./http/index.ts";
 import { agentRoutes } from "./http/routes/agents.ts";
@@ -52,6 +51,7 @@ import {
 } from "./sessions/index.ts";
 import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
+import { openStore } from "./store/index.ts";
 import { VERSION } from "./version.ts";
 import { createWebhooks } from "./webhooks/index.ts";
 
@@ -86,8 +86,9 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
 
   const unreadable = (reason: string) =>
     `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
-  const db = await startWith(1, unreadable, () => openDatabase(paths.database, clock));
-  void db.died.then((error) => {
+  const rows = await startWith(1, unreadable, () => openStore(paths.database, clock));
+  const { db } = rows;
+  void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
   });
@@ -117,7 +118,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     clock,
     version: VERSION,
     places: () => sessions.places(),
-    dbUnits: () => db.units,
+    dbUnits: () => rows.units,
     diskFree: disk.free,
     connections: () => server.connections().open,
     channels: () => channels.reports(),
@@ -153,6 +154,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
   const access = createAccess({ config: store, clock, log });
   const channels = createChannels({
     db,
+    store: rows,
     clock,
     log,
     access,
@@ -364,7 +366,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
               reaper.sweepAll(),
             ]);
             await Promise.race([closed, sleep(clock, ROOMS_MS)]);
-            await db.close();
+            await rows.close();
           },
         },
       ];

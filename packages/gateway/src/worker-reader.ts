@@ -1,4 +1,4 @@
-import { serveConnection } from "./db/worker-loop.ts";
 import { readerJobs } from "./history/reader-jobs.ts";
+import { serveConnection } from "./store/sqlite/worker-loop.ts";
 
 serveConnection({ jobs: readerJobs });

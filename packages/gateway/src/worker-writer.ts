@@ -1,4 +1,4 @@
-import { serveConnection } from "./db/worker-loop.ts";
 import { writerIdle, writerJobs, writerSetup } from "./history/writer-jobs.ts";
+import { serveConnection } from "./store/sqlite/worker-loop.ts";
 
 serveConnection({ jobs: writerJobs, idle: writerIdle, setup: writerSetup });

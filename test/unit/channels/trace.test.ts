@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { routes } from "@agent-gateway/contract";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTrace } from "../../../packages/gateway/src/channels/trace.ts";
-import { openDatabase } from "../../../packages/gateway/src/db/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
 import { tempFolder } from "../../fixtures/temp-home.ts";
 
 type Row = Record<string, string | number | null>;

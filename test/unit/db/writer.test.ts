@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openDatabase } from "../../../packages/gateway/src/db/index.ts";
-import type { FromWorker, ToWorker } from "../../../packages/gateway/src/db/protocol.ts";
-import { createWorkerClient, type Thread } from "../../../packages/gateway/src/db/worker-client.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import type { FromWorker, ToWorker } from "../../../packages/gateway/src/store/sqlite/protocol.ts";
+import { createWorkerClient, type Thread } from "../../../packages/gateway/src/store/sqlite/worker-client.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 const insert = (n: number) => ({

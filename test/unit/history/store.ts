@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Database, openDatabase } from "../../../packages/gateway/src/db/index.ts";
 import { createHistory, type RetentionAgent } from "../../../packages/gateway/src/history/index.ts";
 import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import { type Database, openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
 
 export interface Entry {
   session: string;

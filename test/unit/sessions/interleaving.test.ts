@@ -1,8 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { expect, it, vi } from "vitest";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
-import type { Database, Statement } from "../../../packages/gateway/src/db/index.ts";
-import { migrate } from "../../../packages/gateway/src/db/migrations.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import type {
   Runtime,
@@ -11,6 +9,8 @@ import type {
   TurnOutcome,
 } from "../../../packages/gateway/src/runtimes/types.ts";
 import { createSessions, type SessionDeps, type Turn } from "../../../packages/gateway/src/sessions/index.ts";
+import type { Database, Statement } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import { migrate } from "../../../packages/gateway/src/store/sqlite/migrations.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 // Folders and files are other tests' business: here they are there at once.

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { type Attachment, GatewayError } from "@agent-gateway/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Config } from "../../../packages/gateway/src/config/index.ts";
-import { type Database, openDatabase } from "../../../packages/gateway/src/db/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import {
@@ -13,6 +12,7 @@ import {
   type Shares,
   type ShareToolScope,
 } from "../../../packages/gateway/src/shares/index.ts";
+import { type Database, openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
 
 let base: string;
 let db: Database;

@@ -3,9 +3,9 @@ import type { AgentConfig } from "../config/index.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
+import type { Store } from "../store/index.ts";
 import { WEBHOOK_PROOF_MS } from "./health.ts";
 import { connectionKey, placeKey, placesOf } from "./place.ts";
-import type { Positions } from "./positions.ts";
 import { type ConnectionState, supervise } from "./supervisor.ts";
 import type {
   AdapterContext,
@@ -23,7 +23,7 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
 export interface AdaptersDeps {
-  positions: Positions;
+  store: Pick<Store, "positions" | "commit">;
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
@@ -55,7 +55,7 @@ interface Slot {
 
 /** The adapters of all agents: created, supervised and replaced as the configuration changes. */
 export function createAdapters(deps: AdaptersDeps) {
-  const { positions, clock, log } = deps;
+  const { store, clock, log } = deps;
   const slots = new Map<string, Slot>();
   const oneByOne = createMutex();
   let closed = false;
@@ -84,6 +84,7 @@ export function createAdapters(deps: AdaptersDeps) {
       log: own,
     });
     try {
+      let position = await store.positions.get(place);
       state.lastError = null;
       const end = adapter.connect
         ? supervise({
@@ -92,11 +93,14 @@ export function createAdapters(deps: AdaptersDeps) {
             log: own,
             state,
             receive: (messages) => deps.receive(place, messages),
-            position: () => positions.get(place),
-            savePosition: (value) => positions.save(place, value),
+            position: () => position,
+            savePosition: async (value) => {
+              await store.commit(store.positions.save(place, value));
+              position = value;
+            },
             onReconnect: () => deps.onReconnect(place),
           })
-        : restoreProof(state, Number(positions.get(place) ?? 0));
+        : restoreProof(state, Number(position ?? 0));
       slot.close = async () => {
         slot.adapter = undefined;
         await end();

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import type { AgentConfig } from "../config/index.ts";
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { inState, removeState } from "../lib/guarded/state.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import type { Delivery } from "./delivery/index.ts";
 import type { ChannelPlace } from "./types.ts";
 

@@ -1,9 +1,9 @@
 import type { ChannelState } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Store } from "../store/index.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import { deviceAccounts, isConfigured, isEnabled, placeKey } from "./place.ts";
-import type { Positions } from "./positions.ts";
 import type { ConnectionState } from "./supervisor.ts";
 import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from "./types.ts";
 
@@ -26,7 +26,7 @@ export interface HealthSources {
 }
 
 /** The last proof of life of each channel. */
-export function createHealth({ db, clock, positions }: { db: Database; clock: Clock; positions: Positions }) {
+export function createHealth({ db, store, clock }: { db: Database; store: Store; clock: Clock }) {
   const inbound = new Map<string, number>();
   const outbound = new Map<string, { at: number | null; error: string | null }>();
   const saved = new Map<string, number>();
@@ -103,7 +103,7 @@ export function createHealth({ db, clock, positions }: { db: Database; clock: Cl
       const passed = clock.elapsed();
       if (passed - (saved.get(key) ?? Number.NEGATIVE_INFINITY) < SAVE_EVERY_MS) return;
       saved.set(key, passed);
-      positions.save(place, String(now)).catch(() => saved.delete(key));
+      store.commit(store.positions.save(place, String(now))).catch(() => saved.delete(key));
     },
     /** Account that received the latest message of a chat. */
     lastInboundAccount(agentId: string, channel: ChannelName, chatId: string): string | undefined {

@@ -1,11 +1,12 @@
 import { rm } from "node:fs/promises";
 import type { ChannelState } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
-import type { Database } from "../db/index.ts";
 import { bootId } from "../lib/boot-id.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
+import type { Store } from "../store/index.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
 import { createDelivery } from "./delivery/index.ts";
 import { createJournal } from "./delivery/journal.ts";
@@ -15,7 +16,6 @@ import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
 import { createIntake, type IntakeDeps } from "./intake/index.ts";
 import { loadChannel } from "./load.ts";
 import { deviceAccounts, placesOf } from "./place.ts";
-import { createPositions } from "./positions.ts";
 import { splitFor } from "./render/index.ts";
 import type { ChannelStep } from "./steps.ts";
 import { createTrace } from "./trace.ts";
@@ -59,6 +59,7 @@ export interface ChannelAccess extends AccessPort {
 export interface ChannelsDeps
   extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "commands" | "attachment"> {
   db: Database;
+  store: Store;
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
@@ -96,8 +97,7 @@ export function createChannels(deps: ChannelsDeps) {
   const log = deps.log;
   const agent = (id: string) => deps.agents().find((entry) => entry.id === id);
   const adapter: Adapters["get"] = (place) => adapters.get(place);
-  const positions = createPositions(db);
-  const health = createHealth({ db, clock, positions });
+  const health = createHealth({ db, store: deps.store, clock });
   const inboundMedia = createInboundMedia({ media: deps.media, clock, log });
   const delivery = createDelivery({
     db,
@@ -131,7 +131,7 @@ export function createChannels(deps: ChannelsDeps) {
   };
   const handshakes = createHandshakes({ db, clock, log, delivery, list: access.handshakes });
   const adapters = createAdapters({
-    positions,
+    store: deps.store,
     clock,
     log,
     agents: deps.agents,

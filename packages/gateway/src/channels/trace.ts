@@ -1,5 +1,5 @@
 import type { Trace, TraceStep } from "@agent-gateway/contract";
-import type { Database, Tables } from "../db/index.ts";
+import type { Database, Tables } from "../store/sqlite/index.ts";
 import type { ChannelName } from "./types.ts";
 
 type Inbox = Omit<Tables["channel_inbox"], "message">;

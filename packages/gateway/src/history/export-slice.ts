@@ -1,4 +1,4 @@
-import type { Connection, JobContext } from "../db/index.ts";
+import type { Connection, JobContext } from "../store/sqlite/index.ts";
 import { MESSAGE_COLUMNS, type MessageRow, toRecord } from "./records.ts";
 import { parseSteps } from "./steps.ts";
 

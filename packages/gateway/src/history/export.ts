@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Database } from "../db/index.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import type { ExportArgs, ExportCursor, ExportSlice } from "./export-slice.ts";
 
 /**

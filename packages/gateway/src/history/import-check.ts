@@ -1,7 +1,7 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { importLine, messageStep } from "@agent-gateway/contract";
 import * as z from "zod";
-import type { JobContext } from "../db/index.ts";
+import type { JobContext } from "../store/sqlite/index.ts";
 import { readLines } from "./lines.ts";
 
 /** Several times what the gateway itself stores per message. */

@@ -1,4 +1,4 @@
-import type { Connection, JobContext } from "../db/index.ts";
+import type { Connection, JobContext } from "../store/sqlite/index.ts";
 import type { StoredLine } from "./import-check.ts";
 import { createImportTarget } from "./import-target.ts";
 import { readLines } from "./lines.ts";

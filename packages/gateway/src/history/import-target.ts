@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Connection } from "../db/index.ts";
 import { oneLine } from "../lib/one-line.ts";
+import type { Connection } from "../store/sqlite/index.ts";
 import type { StoredLine } from "./import-check.ts";
 
 /** A session that imported messages go to, with what came in during this transaction. */

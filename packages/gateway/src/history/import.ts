@@ -3,8 +3,8 @@ import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
-import type { Database } from "../db/index.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import { BAD_LINE, type BadLine } from "./import-check.ts";
 import { type ImportResult, type ImportState, parseImportStates } from "./import-store.ts";
 

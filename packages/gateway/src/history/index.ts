@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import { type DaysQuery, readActiveDays } from "./days.ts";
 import { exportLines } from "./export.ts";
 import { createImports } from "./import.ts";

@@ -1,5 +1,5 @@
 import type { chat, chatSession, sessionRecord } from "@agent-gateway/contract";
-import type { Database } from "../db/index.ts";
+import type { Database } from "../store/sqlite/index.ts";
 
 export type ChatRecord = ReturnType<typeof chat>["_output"];
 export type ChatSession = ReturnType<typeof chatSession>["_output"];

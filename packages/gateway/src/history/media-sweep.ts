@@ -1,6 +1,6 @@
-import type { Database } from "../db/index.ts";
 import { openRoot } from "../lib/guarded/folder.ts";
 import { filesBelow } from "../lib/guarded/tree.ts";
+import type { Database } from "../store/sqlite/index.ts";
 
 /** How long an upload may wait for a message that refers to it. */
 const MIN_AGE_MS = 24 * 3600 * 1000;

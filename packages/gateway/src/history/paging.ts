@@ -1,6 +1,6 @@
 import type { messagesPage } from "@agent-gateway/contract";
-import type { Param } from "../db/index.ts";
 import { countFitting } from "../lib/fitting.ts";
+import type { Param } from "../store/sqlite/index.ts";
 import { MESSAGE_COLUMNS, type MessageRow, type Read, scopeOf, toRecord } from "./records.ts";
 import { withSteps } from "./steps.ts";
 

@@ -1,4 +1,4 @@
-import type { Job, JobContext } from "../db/index.ts";
+import type { Job, JobContext } from "../store/sqlite/index.ts";
 import { exportSlice } from "./export-slice.ts";
 import { type PageQuery, readPage } from "./paging.ts";
 import type { Read } from "./records.ts";

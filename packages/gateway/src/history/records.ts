@@ -1,5 +1,5 @@
 import type { message } from "@agent-gateway/contract";
-import type { Param } from "../db/index.ts";
+import type { Param } from "../store/sqlite/index.ts";
 
 /** Reads rows, on whichever connection. */
 export type Read = <T>(sql: string, params?: readonly Param[]) => T[];

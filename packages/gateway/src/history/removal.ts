@@ -1,4 +1,4 @@
-import type { Connection, JobContext, Statement } from "../db/index.ts";
+import type { Connection, JobContext, Statement } from "../store/sqlite/index.ts";
 import { unindexStatements } from "./search-index.ts";
 
 /** Messages removed in one slice: about 10 ms of work. */

@@ -1,4 +1,4 @@
-import type { Connection, Param, Statement } from "../db/index.ts";
+import type { Connection, Param, Statement } from "../store/sqlite/index.ts";
 import { chatGram, chatTrigram, fold, gramsOf } from "./fold.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { searchPage } from "@agent-gateway/contract";
-import type { Connection, Param } from "../db/index.ts";
+import type { Connection, Param } from "../store/sqlite/index.ts";
 import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
 import { MESSAGE_COLUMNS, type MessageRow, scopeOf, toRecord } from "./records.ts";
 import { indexedUpto, LONG_BYTES } from "./search-index.ts";

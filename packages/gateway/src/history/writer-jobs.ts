@@ -1,4 +1,4 @@
-import type { IdleTask, Job } from "../db/index.ts";
+import type { IdleTask, Job } from "../store/sqlite/index.ts";
 import { storeImport } from "./import-store.ts";
 import { emptySession, pruneTurns, removeOlder } from "./removal.ts";
 import { indexStep, prepareSearch } from "./search-index.ts";

@@ -1,9 +1,9 @@
 import type { Attachment } from "@agent-gateway/contract";
 import type { AgentConfig, Config } from "../config/index.ts";
-import type { Database, Statement } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayTool, InputFile, Runtime } from "../runtimes/types.ts";
+import type { Database, Statement } from "../store/sqlite/index.ts";
 
 /** What sessions need from the media room. */
 export interface MediaPort {

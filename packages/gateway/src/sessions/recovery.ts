@@ -1,6 +1,6 @@
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { SessionStore } from "./store.ts";
 

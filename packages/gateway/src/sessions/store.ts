@@ -1,7 +1,7 @@
 import type { Attachment, MessageError, MessageStep } from "@agent-gateway/contract";
-import type { Database, Statement, Tables } from "../db/index.ts";
 import { countFitting } from "../lib/fitting.ts";
 import type { HistoryEntry } from "../runtimes/types.ts";
+import type { Database, Statement, Tables } from "../store/sqlite/index.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 
 /** A session's row with the names of its chat. */

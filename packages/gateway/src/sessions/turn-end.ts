@@ -1,7 +1,7 @@
 import type { MessageStep } from "@agent-gateway/contract";
-import type { Statement } from "../db/index.ts";
 import { cutToBytes } from "../lib/cut-text.ts";
 import type { TurnOutcome } from "../runtimes/types.ts";
+import type { Statement } from "../store/sqlite/index.ts";
 import type { RuntimeState, SessionStore } from "./store.ts";
 import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
 import { failureOf, mediaPathOf, type TurnResult, timeoutSentence } from "./turn-result.ts";

@@ -1,6 +1,6 @@
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import type { SessionStore } from "./store.ts";
 
 /** A fast turn ends before its text would be stored twice; of a slow one, a crash loses no more than this. */

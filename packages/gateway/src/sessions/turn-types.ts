@@ -1,6 +1,6 @@
 import type { AgentConfig } from "../config/index.ts";
-import type { Statement } from "../db/index.ts";
 import type { InputFile, RuntimeSession } from "../runtimes/types.ts";
+import type { Statement } from "../store/sqlite/index.ts";
 import type { MessageExtra, SessionRow } from "./store.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { TurnResult } from "./turn-result.ts";

@@ -3,12 +3,12 @@ import { basename, resolve } from "node:path";
 import type { Attachment } from "@agent-gateway/contract";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
-import type { Database } from "../db/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
 import { identityOf, type OpenedFile, openPinned, openWithin } from "../lib/guarded/read.ts";
 import type { Logger } from "../lib/logger.ts";
 import { PathError } from "../lib/safe-path.ts";
+import type { Database } from "../store/sqlite/index.ts";
 import { createShareTools, type KeptFile, type ShareTool } from "./tool.ts";
 
 export type { ShareTool } from "./tool.ts";

@@ -10,7 +10,7 @@ import type {
   Outgoing,
   SendOutcome,
 } from "../../../../packages/gateway/src/channels/types.ts";
-import type { Database } from "../../../../packages/gateway/src/db/index.ts";
+import type { Database } from "../../../../packages/gateway/src/store/sqlite/index.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { memoryDatabase } from "../../../fixtures/memory-db.ts";
 import { recordingLogger } from "../../../fixtures/temp-home.ts";

@@ -1,6 +1,6 @@
-import type { Database } from "../../db/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Database } from "../../store/sqlite/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
 import type { ChannelAdapter, Content, Sendable, SendOutcome } from "../types.ts";

@@ -1,7 +1,7 @@
-import type { Database, Statement } from "../../db/index.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { removeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Database, Statement } from "../../store/sqlite/index.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, Receipt, SendOutcome } from "../types.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Database, Statement, Tables } from "../../db/index.ts";
+import type { Database, Statement, Tables } from "../../store/sqlite/index.ts";
 import type { ChannelPlace, Content, Target } from "../types.ts";
 
 export type OutboxRow = Tables["channel_outbox"];

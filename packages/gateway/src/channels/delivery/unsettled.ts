@@ -1,6 +1,6 @@
 import { type Delivery, GatewayError } from "@agent-gateway/contract";
-import type { Database, Statement } from "../../db/index.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Database, Statement } from "../../store/sqlite/index.ts";
 import { placeOf } from "../place.ts";
 import type { ChannelPlace, Content } from "../types.ts";
 import { type OutboxRow, UNSETTLED } from "./store.ts";

@@ -1,7 +1,7 @@
 import type { AgentConfig } from "../../config/index.ts";
-import type { Database, Statement } from "../../db/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { Database, Statement } from "../../store/sqlite/index.ts";
 import type { Delivery } from "../delivery/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { AccessPort, ChannelAdapter, ChannelPlace, Content, InboundMessage } from "../types.ts";

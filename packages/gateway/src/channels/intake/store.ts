@@ -1,4 +1,4 @@
-import type { Database, Statement, Tables } from "../../db/index.ts";
+import type { Database, Statement, Tables } from "../../store/sqlite/index.ts";
 import type { ChannelPlace, InboundMessage } from "../types.ts";
 
 export type InboxRow = Tables["channel_inbox"];

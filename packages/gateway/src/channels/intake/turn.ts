@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
-import type { Statement } from "../../db/index.ts";
 import { sleep } from "../../lib/clock.ts";
+import type { Statement } from "../../store/sqlite/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";

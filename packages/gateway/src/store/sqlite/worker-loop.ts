@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { collectWhenIdle } from "../lib/idle-collect.ts";
+import { collectWhenIdle } from "../../lib/idle-collect.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 

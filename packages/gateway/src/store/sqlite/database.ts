@@ -1,5 +1,5 @@
-import type { Clock } from "../lib/clock.ts";
-import { workerEntry } from "../lib/entry.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { workerEntry } from "../../lib/entry.ts";
 import { openConnection, type Param } from "./connection.ts";
 import { migrate } from "./migrations.ts";
 import type { Statement, StatementResult } from "./protocol.ts";

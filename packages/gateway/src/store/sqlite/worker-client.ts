@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type Clock, sleep } from "../lib/clock.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Param, Row } from "./connection.ts";
 import type { FromWorker, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 import { JobError } from "./protocol.ts";

@@ -1,0 +1,44 @@
+import type { Param, Statement, StatementResult } from "./sqlite/index.ts";
+
+declare const outcome: unique symbol;
+
+/**
+ * Something the store does when it is committed; `T` is what the commit then answers for it. Rooms hand changes to one
+ * another so that they take effect together. Only the store looks inside.
+ */
+export interface Change<T = void> {
+  readonly [outcome]: T;
+}
+
+/** What {@link Change} is to the store. */
+interface SqlChange<T> {
+  statements: readonly Statement[];
+  result: (results: readonly StatementResult[]) => T;
+}
+
+/** A statement; `?` stands for each parameter. */
+export const sql = (text: string, ...params: readonly Param[]): Statement => ({ sql: text, params });
+
+const opaque = <T>(change: SqlChange<T>) => change as unknown as Change<T>;
+
+/** A change that answers nothing. */
+export const change = (...statements: readonly Statement[]): Change =>
+  opaque({ statements, result: () => undefined });
+
+const inside = <T>(made: Change<T>) => made as unknown as SqlChange<T>;
+
+export const statementsOf = (made: Change<unknown>): readonly Statement[] => inside(made).statements;
+
+/** What each change of a unit answers, from the results of all its statements in order. */
+export function answersOf(
+  changes: readonly Change<unknown>[],
+  results: readonly StatementResult[],
+): unknown[] {
+  let at = 0;
+  return changes.map((made) => {
+    const { statements, result } = inside(made);
+    const own = results.slice(at, at + statements.length);
+    at += statements.length;
+    return result(own);
+  });
+}

@@ -1,0 +1,57 @@
+import type { Clock } from "../lib/clock.ts";
+import { answersOf, type Change, statementsOf } from "./change.ts";
+import type { Sql } from "./sql/port.ts";
+import { createPositions, type Positions } from "./sql/positions.ts";
+import { type Database, openDatabase } from "./sqlite/index.ts";
+
+export type { Change } from "./change.ts";
+export type { Positions } from "./sql/positions.ts";
+
+/** What each change of a commit answers. */
+export type Answers<C extends readonly Change<unknown>[]> = {
+  [K in keyof C]: C[K] extends Change<infer T> ? T : never;
+};
+
+/** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
+export interface Store {
+  readonly positions: Positions;
+  /**
+   * Makes the changes together or not at all, in their order; resolves, with what each answers, when they are durable.
+   * Rejects with nothing changed.
+   */
+  commit<const C extends readonly Change<unknown>[]>(...changes: C): Promise<Answers<C>>;
+  /** Commits since the start. */
+  readonly units: number;
+  /** Resolves when the store has failed for good: nothing can be stored any more. */
+  readonly died: Promise<Error>;
+  /** Accepts nothing more; resolves when every accepted commit is durable or rejected, within 1.5 s. */
+  close(): Promise<void>;
+  /** The connection beneath. */
+  readonly db: Database;
+}
+
+/** Opens (and creates or migrates) the store. */
+export function openStore(file: string, clock: Clock): Store {
+  return createStore(openDatabase(file, clock));
+}
+
+/** The repositories over an open database. */
+export function createStore(db: Database): Store {
+  const sql: Sql = {
+    read: async (text, params) => db.all(text, params),
+    slow: db.slow,
+  };
+  return {
+    positions: createPositions(sql),
+    async commit<const C extends readonly Change<unknown>[]>(...changes: C) {
+      const results = await db.write(...changes.flatMap(statementsOf));
+      return answersOf(changes, results) as Answers<C>;
+    },
+    get units() {
+      return db.units;
+    },
+    died: db.died,
+    close: db.close,
+    db,
+  };
+}

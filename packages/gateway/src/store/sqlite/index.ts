@@ -1,0 +1,5 @@
+export type { Connection, Param, Row } from "./connection.ts";
+export { type Database, openDatabase } from "./database.ts";
+export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts";
+export type { Tables } from "./tables.ts";
+export type { IdleTask } from "./worker-loop.ts";
