@@ -85,11 +85,12 @@ describe("one session at a time", () => {
   let gateway: Gateway;
   let log: string;
   beforeAll(async () => {
-    log = join("/tmp", `fake-agent-${process.pid}-${Date.now()}.log`);
     gateway = await startGateway({
       agentArgs: ["--hang-compact"],
-      agent: { env: { FAKE_AGENT_LOG: log } },
+      // Relative to the agent's workspace, which goes with the gateway's home.
+      agent: { env: { FAKE_AGENT_LOG: "fake-agent.log" } },
     });
+    log = join(gateway.home, "agents/assistant/workspace/fake-agent.log");
   });
   afterAll(() => gateway[Symbol.asyncDispose]());
 

@@ -6,6 +6,8 @@ export const endurance: Record<string, string> = {
     "Bodies without end, on any webhook, by flood or by drip, cost bounded memory and time, and messages come in meanwhile.",
   "CLOCK-1":
     "Setting the system's clock back or on by hours neither ends nor prolongs a limit, a deadline or a wait.",
+  "SHARE-8":
+    "However often an agent calls share_file in a turn, at most 200 files are copied or linked, and nothing beyond them; other agents answer meanwhile.",
   "STALL-1":
     "Fifty readers that stop reading, of any kind of reply, are cut off; other clients are served meanwhile, memory stays bounded and SIGTERM takes less than 5 s.",
   "STALL-2":

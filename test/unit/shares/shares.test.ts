@@ -172,7 +172,11 @@ describe("share_file", () => {
   const call = async (from: Shares, name: string, args: Record<string, unknown>, inChat = false) => {
     const attachments: Attachment[] = [];
     const files: OutgoingFile[] = [];
-    const own: ShareToolScope = { ...scope(), onAttachment: (attachment) => attachments.push(attachment) };
+    const own: ShareToolScope = {
+      ...scope(),
+      onAttachment: (attachment) => attachments.push(attachment),
+      takeShare() {},
+    };
     const tool = from.tools(own).find((one) => one.name === name)!;
     // As with a process that was started before its session had a chat.
     if (inChat) own.onFile = (file) => files.push(file);

@@ -22,6 +22,14 @@ const MAX_INSTRUCTIONS_BYTES = 65_536;
 const INSTRUCTIONS_UNREAD =
   "could not read the agent's instructions: the file is missing, is not a regular file, or leads out of the workspace";
 
+/** What tools find while no turn runs. */
+const NO_TURN = {
+  onAttachment: () => {},
+  takeShare() {
+    throw new Error("No turn is running; share the file in your next reply.");
+  },
+};
+
 /** The live processes: one per session, limited per agent, evicted and ended when idle. */
 export function createPool(deps: SessionDeps) {
   const { clock, log } = deps;
@@ -206,7 +214,7 @@ export function createPool(deps: SessionDeps) {
       runtimeType: undefined,
       model: undefined,
       agent,
-      scope: { agentId: agent.id, chatId, sessionId, sessionDir: dir, onAttachment: () => {} },
+      scope: { agentId: agent.id, chatId, sessionId, sessionDir: dir, ...NO_TURN },
       spareDir: chatId === "" ? dir : undefined,
       abort: new AbortController(),
     };
@@ -258,7 +266,7 @@ export function createPool(deps: SessionDeps) {
      * Takes the session's place for a turn, synchronously. Evicts the oldest idle session of the agent when all places
      * are taken. Throws `CAPACITY` when all are busy. The caller returns the place with `release`.
      */
-    reserve(agent: AgentConfig, session: Omit<ToolScope, "onAttachment" | "sessionDir" | "agentId">): Place {
+    reserve(agent: AgentConfig, session: Pick<ToolScope, "chatId" | "sessionId">): Place {
       if (stopped) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
       const known = places.get(session.sessionId);
       // Also one that is still starting after a restart: its conversation is out of date.
@@ -292,7 +300,7 @@ export function createPool(deps: SessionDeps) {
     release(place: Place) {
       place.busy = false;
       touch(place);
-      place.scope.onAttachment = () => {};
+      Object.assign(place.scope, NO_TURN);
       place.scope.onFile = undefined;
       place.scope.acting = undefined;
       if (stopped || !place.runtime) void drop(place);

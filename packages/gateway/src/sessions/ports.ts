@@ -29,6 +29,8 @@ export interface ToolScope {
   readonly sessionId: string;
   sessionDir: string;
   onAttachment(attachment: Attachment): void;
+  /** Counts a file before it is shared; throws a message for the agent when the running turn may have no more. */
+  takeShare(): void;
   /** The agent awaits this before it does anything that cannot be undone; undefined while no turn runs. */
   acting?: (() => Promise<void>) | undefined;
   /** Takes a file to be sent to the chat; undefined if the chat takes no files. */

@@ -19,6 +19,8 @@ export interface Emitter {
   /** Throws when the turn cannot continue, after the turn has been notified; the runtime's process is then ended. */
   emit(event: RuntimeEvent): void;
   attach(attachment: Attachment): void;
+  /** Counts a file before it is shared; throws when the turn may have no more. */
+  takeShare(): void;
   /** Resolves once the start of the agent's work is on disk: only then may it do anything that cannot be undone. */
   acting(): Promise<void>;
   readonly attachments: Attachment[];
@@ -51,6 +53,7 @@ export function createEmitter(room: {
   const attachments: Attachment[] = [];
   const pending: Promise<void>[] = [];
   let images = 0;
+  let shares = 0;
   let waitingBytes = 0;
   let dropping = false;
   const recorder = createStepRecorder(deps.clock);
@@ -146,6 +149,10 @@ export function createEmitter(room: {
         room.fail(error);
         throw error;
       }
+    },
+    takeShare() {
+      if (closed) throw new Error("The turn has ended.");
+      if (++shares > MAX_ATTACHMENTS) throw new Error("This turn has shared the maximum number of files.");
     },
     attach(attachment) {
       if (attachments.length >= MAX_ATTACHMENTS)

@@ -245,6 +245,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     };
 
     place.scope.onAttachment = agentSays.attach;
+    place.scope.takeShare = agentSays.takeShare;
     place.scope.acting = agentSays.acting;
     place.scope.onFile = request.closing
       ? (file) => {

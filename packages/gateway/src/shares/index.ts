@@ -36,6 +36,8 @@ export interface OutgoingFile {
 /** The session that a tool is called in. */
 export interface ShareToolScope extends ShareScope {
   onAttachment(attachment: Attachment): void;
+  /** Counts a file; throws a message for the agent when there may be no more. */
+  takeShare(): void;
   /** Set if the session belongs to a chat that accepts files. */
   onFile?: ((file: OutgoingFile) => void) | undefined;
 }
@@ -209,6 +211,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
         open: (path) => openScoped(scope, resolve(agentOf(scope.agentId)?.workspace ?? "/", path)),
         keepImage: (file) => keepImage(scope.agentId, file),
         onAttachment: (attachment) => scope.onAttachment(attachment),
+        takeShare: () => scope.takeShare(),
         keepFile: (file) =>
           keepFile(scope.agentId, file, basename(file.path)).catch((error) => {
             if (error instanceof GatewayError && error.code === "PAYLOAD_TOO_LARGE") return undefined;

@@ -2,6 +2,7 @@ import type { Attachment } from "@agent-gateway/contract";
 import * as z from "zod";
 import { detectFile } from "../lib/file-type.ts";
 import type { OpenedFile } from "../lib/guarded/read.ts";
+import { createMutex } from "../lib/mutex.ts";
 import { PathError } from "../lib/safe-path.ts";
 
 /** A tool that the agent can call; errors it throws are passed to the agent. */
@@ -33,11 +34,16 @@ export interface ShareToolDeps {
   /** Copies any other file there; undefined if it is too large. */
   keepFile(file: OpenedFile): Promise<KeptFile | undefined>;
   onAttachment(attachment: Attachment): void;
+  /** Called before anything is copied or linked; throws a message for the agent when there may be no more. */
+  takeShare(): void;
   /** Sends a stored file into the session's chat; false if the chat accepts none. */
   sendFile(file: KeptFile): boolean;
   /** Creates a public link to the file; undefined if the gateway has no public URL. */
   mint: ((file: OpenedFile) => Promise<{ url?: string; expires_at: number }>) | undefined;
 }
+
+/** Calls of one session that may wait for each other. */
+const MAX_WAITING = 50;
 
 const args = z.object({
   path: z.string().min(1).describe("Path of the file, absolute or relative to the workspace."),
@@ -83,6 +89,7 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
       // Browsers run scripts inside SVG, so it is offered as a download.
       const image = mime.startsWith("image/") && mime !== "image/svg+xml";
       if (imagesOnly && !image) throw new Error("This is not an image; use share_file.");
+      deps.takeShare();
       const told = image ? await attachImage(file) : await attachFile(file);
       if (parsed.data.caption !== undefined) told.push(`Caption: ${parsed.data.caption}`);
       return told.join("\n");
@@ -90,6 +97,19 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
       await file.handle.close();
     }
   };
+  const oneAtATime = createMutex();
+  let waiting = 0;
+  /** A program may call at any rate; each call holds its arguments, and an open file once it runs. */
+  const inTurn = async (input: Record<string, unknown>, imagesOnly: boolean): Promise<string> => {
+    if (waiting >= MAX_WAITING) throw new Error("Too many files are being shared; wait for those before.");
+    waiting++;
+    try {
+      return await oneAtATime(() => run(input, imagesOnly));
+    } finally {
+      waiting--;
+    }
+  };
+
   return [
     {
       name: "share_file",
@@ -97,13 +117,13 @@ export function createShareTools(deps: ShareToolDeps): ShareTool[] {
         "Shows a file to the user: an image appears in your reply, any other file is attached to it. " +
         "Accepts the path of a file in the workspace (absolute or relative), the session folder or the media folder.",
       inputSchema,
-      call: (input) => run(input, false),
+      call: (input) => inTurn(input, false),
     },
     {
       name: "share_image",
       description: "Deprecated: use share_file. Shows an image to the user.",
       inputSchema,
-      call: (input) => run(input, true),
+      call: (input) => inTurn(input, true),
     },
   ];
 }
