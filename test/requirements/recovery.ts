@@ -15,5 +15,10 @@ export const recovery: Record<string, string> = {
   "IMPORT-NAMES-1": "Names in an import are stored as one line without control characters.",
   "ACT-2":
     "A tool of the builtin runtime's own MCP servers waits until it is on disk that the agent has begun.",
+  "REMOVE-1":
+    "A folder is removed however deep it is; one that a process keeps filling is given up in time and removed later.",
+  "RETRY-6":
+    "An agent program whose own retries exceed `runtime.maxRetries` has its turn ended with the cause.",
+  "KEPT-1": "No runtime is kept for an agent or a configuration that is gone.",
   "FLAG-1": "No text that a request sets can be read as a flag of an agent's program.",
 };

@@ -298,7 +298,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
   });
   store.onChange(() => {
     server.recheck();
-    runtimes.refresh();
+    runtimes.refresh(config().agents.map(({ id }) => id));
     sessions.reconfigure();
     history.reconfigure();
     void channels.reconfigure();

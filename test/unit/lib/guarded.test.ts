@@ -9,6 +9,7 @@ import {
   readdir,
   readFile,
   realpath,
+  rename,
   rm,
   stat,
   symlink,
@@ -29,8 +30,9 @@ import {
   readNamed,
 } from "../../../packages/gateway/src/lib/guarded/read.ts";
 import { restrictState, writeState } from "../../../packages/gateway/src/lib/guarded/state.ts";
-import { removeFolderBelow } from "../../../packages/gateway/src/lib/guarded/tree.ts";
+import { removeFolderBelow, removeFolderSoon } from "../../../packages/gateway/src/lib/guarded/tree.ts";
 import { isWithin, PathError } from "../../../packages/gateway/src/lib/safe-path.ts";
+import { manualClock } from "../../fixtures/manual-clock.ts";
 import { root as project, put } from "../../harness.ts";
 
 const CANARY = "CANARY outside of every workspace";
@@ -104,6 +106,39 @@ describe("reading while a folder and a link are exchanged", () => {
     await removeFolderBelow(join(root, "folder"), 1);
     expect(await readdir(root)).toEqual([]);
     expect(await readdir(outside)).toEqual(["file"]);
+  });
+
+  it("removing a folder goes as deep as it is [REMOVE-1]", async () => {
+    let at = join(root, "folder");
+    for (let depth = 0; depth < 700; depth++) at = join(at, "d");
+    await mkdir(at, { recursive: true });
+    await writeFile(join(at, "file"), "");
+    await removeFolderBelow(join(root, "folder"), 1);
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  it("removing a folder that fills faster than it empties is given up, and done later [REMOVE-1]", async () => {
+    const folder = join(root, "folder");
+    let filling = true;
+    const fill = (async () => {
+      for (let n = 0; filling; n++) await writeFile(join(folder, `${n}`), "").catch(() => {});
+    })();
+    const clock = manualClock();
+    await expect(removeFolderBelow(folder, 1, { removeMs: 0 })).rejects.toThrow(/in time/);
+    filling = false;
+    await fill;
+    await rm(folder, { recursive: true, force: true });
+    await put(folder, "file", "");
+    await symlink(outside, join(root, "link"));
+    // Not a folder on the way at first: the attempt fails, and the next one finds what it needs.
+    await rename(folder, join(root, "away"));
+    await writeFile(folder, "");
+    await expect(removeFolderSoon(join(folder, "inner"), 2, clock)).rejects.toThrow();
+    await rm(folder);
+    await put(folder, "inner/file", "");
+    clock.advance(60_000);
+    await expect.poll(() => readdir(folder)).toEqual([]);
+    expect(clock.timers()).toBe(0);
   });
 });
 

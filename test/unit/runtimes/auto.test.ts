@@ -133,12 +133,22 @@ test("an agent keeps its runtime until its configuration changes", async () => {
   const first = await runtimes.forAgent(agent({ type: "auto" }));
   expect(first.type).toBe("starter");
   expect(await runtimes.forAgent(agent({ type: "auto" }))).toBe(first);
-  runtimes.refresh();
+  runtimes.refresh(["assistant"]);
   expect(await runtimes.forAgent(agent({ type: "auto" }))).toBe(first);
   const next = await runtimes.forAgent(agent({ type: "auto" }, { ANTHROPIC_API_KEY: "k" }));
   expect(next.type).toBe("builtin");
   expect(await runtimes.describe(agent({ type: "starter" }))).toBe("starter: configured");
   await runtimes.close();
+});
+
+test("nothing is kept for an agent that is gone [KEPT-1]", async () => {
+  const runtimes = factory();
+  const first = await runtimes.forAgent(agent({ type: "starter" }));
+  runtimes.refresh(["assistant", "other"]);
+  expect(await runtimes.forAgent(agent({ type: "starter" }))).toBe(first);
+  runtimes.refresh(["other"]);
+  expect(await runtimes.forAgent(agent({ type: "starter" }))).not.toBe(first);
+  runtimes.close();
 });
 
 test("auto looks around once, and again after a reload of the configuration", async () => {
@@ -151,7 +161,7 @@ test("auto looks around once, and again after a reload of the configuration", as
   handler = models("qwen3:8b");
   expect((await runtimes.forAgent(agent({ type: "auto" }))).type).toBe("starter");
   expect(requests).toHaveLength(1);
-  runtimes.refresh();
+  runtimes.refresh(["assistant"]);
   expect((await runtimes.forAgent(agent({ type: "auto" }))).type).toBe("builtin");
   expect(await runtimes.describe(agent({ type: "auto" }))).toContain(`127.0.0.1:${port} (model qwen3:8b)`);
 });

@@ -57,9 +57,12 @@ export interface RuntimeFactory {
    * not known. With `ask` the program is started when none of its sessions has told them yet. Never rejects.
    */
   models(agent: RuntimeAgent, how: { ask: boolean }): Promise<OfferedModels | null | undefined>;
-  /** Has `auto` look around again at the next need: for a reload of the configuration. */
-  refresh(): void;
-  close(): Promise<void>;
+  /**
+   * For a reload of the configuration: `auto` looks around again at the next need, and what is kept for agents other
+   * than these is dropped.
+   */
+  refresh(agentIds: Iterable<string>): void;
+  close(): void;
 }
 
 interface Choice {
@@ -84,7 +87,6 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
   const { clock } = deps;
   const chosen = new Map<string, { key: string; choice: Promise<Choice>; outcomes: Outcomes }>();
   const detections = new Map<string, Promise<Detection>>();
-  const made = new Set<Runtime>();
   const stop = new AbortController();
   const askings = new Map<Runtime, Promise<OfferedModels | null>>();
 
@@ -184,7 +186,6 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     const choice = choose(agent).then((result) => {
       const hasProcess = result.runtime.type !== "starter";
       const runtime = observed(hasProcess ? withTempFolder(result.runtime) : result.runtime, outcomes, clock);
-      made.add(runtime);
       return { ...result, runtime };
     });
     chosen.set(agent.id, { key, choice, outcomes });
@@ -238,10 +239,11 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
       }
       return asking;
     },
-    refresh: () => detections.clear(),
-    async close() {
-      stop.abort();
-      await Promise.all([...made].map((runtime) => runtime.close?.()));
+    refresh(agentIds) {
+      detections.clear();
+      const left = new Set(agentIds);
+      for (const id of chosen.keys()) if (!left.has(id)) chosen.delete(id);
     },
+    close: () => stop.abort(),
   };
 }

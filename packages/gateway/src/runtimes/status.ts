@@ -43,7 +43,6 @@ export function observed(runtime: Runtime, outcomes: Outcomes, clock: Clock): Ru
     type: runtime.type,
     inspect: () => runtime.inspect(),
     ...(runtime.models && { models: () => runtime.models!() }),
-    close: async () => runtime.close?.(),
     async open(options) {
       try {
         const session = await runtime.open(options);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { makeFolderBelow, removeFolderBelow } from "../lib/guarded/tree.ts";
+import type { Clock } from "../lib/clock.ts";
+import { makeFolderBelow, removeFolderBelow, removeFolderSoon } from "../lib/guarded/tree.ts";
 import type { Runtime } from "./types.ts";
 
 /**
@@ -10,7 +11,7 @@ export function withTempFolder(runtime: Runtime): Runtime {
   return {
     ...runtime,
     async open(options) {
-      const temp = await makeTempFolder(options.sessionDir);
+      const temp = await makeTempFolder(options.sessionDir, options.clock);
       try {
         const session = await runtime.open({ ...options, env: { ...temp.env, ...options.env } });
         void session.closed.then(temp.remove);
@@ -32,7 +33,7 @@ export function withTempFolder(runtime: Runtime): Runtime {
 /** By its path, whose folder it is; `removal` once that is going. */
 const owners = new Map<string, { removal?: Promise<void> }>();
 
-async function makeTempFolder(sessionDir: string) {
+async function makeTempFolder(sessionDir: string, clock: Clock) {
   const dir = join(sessionDir, "tmp");
   const before = owners.get(dir);
   const own: { removal?: Promise<void> } = {};
@@ -42,7 +43,7 @@ async function makeTempFolder(sessionDir: string) {
   await removeFolderBelow(dir, 1);
   await makeFolderBelow(dir, 1);
   const removeNow = async () => {
-    await removeFolderBelow(dir, 1).catch(() => {});
+    await removeFolderSoon(dir, 1, clock, () => !owners.has(dir)).catch(() => {});
     if (owners.get(dir) === own) owners.delete(dir);
   };
   return {

@@ -162,6 +162,4 @@ export interface Runtime {
   inspect(): Promise<RuntimeFacts>;
   /** The program's own models as its latest session told them; null before. Absent where models are the gateway's. */
   models?(): OfferedModels | null;
-  /** Frees what is shared between sessions. */
-  close?(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
-import { removeFolderBelow } from "../lib/guarded/tree.ts";
+import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/tree.ts";
 import { escapeText } from "../lib/xml.ts";
 import type { Statement } from "../store/sqlite/index.ts";
 import { createCompaction } from "./compact.ts";
@@ -118,7 +118,7 @@ export function createSessions(deps: SessionDeps) {
   const removeFolder = async (row: SessionRow) => {
     const folder = deps.sessionDir(row.agent_id, row.chat_id, row.uuid);
     try {
-      await removeFolderBelow(folder, SESSION_DEPTH);
+      await removeFolderSoon(folder, SESSION_DEPTH, clock);
     } catch (error) {
       deps.log.warn({ err: error, session: row.uuid }, "could not remove a deleted session's folder");
     }

@@ -1,9 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { sep } from "node:path";
+import type { Clock } from "../clock.ts";
 import { PathError } from "../safe-path.ts";
 import { type Folder, openFolder } from "./folder.ts";
 
-/** Each level below keeps a descriptor open; the gateway's own folders are three deep. */
-const MAX_DEPTH = 100;
+/** Each level below keeps a descriptor open; what lies deeper is moved up first. */
+const MAX_DEPTH = 64;
+/** A program that is still running may add files faster than they go. */
+const REMOVE_MS = 10_000;
 const MAX_WALK_DEPTH = 16;
 /** Maximum number of files examined in one folder. */
 const MAX_ENTRIES = 1_000_000;
@@ -25,14 +29,14 @@ export async function makeFolderBelow(path: string, depth: number): Promise<void
 
 /**
  * Removes a folder with all that is in it, or, when `ifEmpty`, only if nothing is. One that is missing is no failure.
- * Follows no links: of a link, the link alone goes.
+ * Follows no links: of a link, the link alone goes. Gives up after `removeMs`, and can be called again.
  * @param depth So many folders on the way to it, itself among them, may be no links.
  * @throws PathError
  */
 export async function removeFolderBelow(
   path: string,
   depth: number,
-  { ifEmpty = false } = {},
+  { ifEmpty = false, removeMs = REMOVE_MS } = {},
 ): Promise<void> {
   const { root, names } = split(path, depth);
   const folder = await openFolder(root, names.slice(0, -1)).catch(whenMissing);
@@ -40,7 +44,7 @@ export async function removeFolderBelow(
   try {
     const name = names.at(-1)!;
     if (ifEmpty) await folder.removeFolder(name);
-    else await removeTree(folder, name, MAX_DEPTH);
+    else await removeTree(folder, name, performance.now() + removeMs);
   } finally {
     await folder.close();
   }
@@ -65,24 +69,71 @@ function whenMissing(error: unknown): undefined {
   throw error;
 }
 
-async function removeTree(outer: Folder, name: string, depth: number): Promise<void> {
+/** @param until when to give up, as `performance.now()` tells the time */
+async function removeTree(outer: Folder, name: string, until: number): Promise<void> {
   const stats = await outer.stat(name);
   if (!stats?.isDirectory()) return outer.remove(name);
-  if (depth === 0) throw new Error("the folder is deeper than the gateway removes");
-  const folder = await outer.folder(name);
-  try {
+  const top = await outer.folder(name);
+
+  const empty = async (folder: Folder, depth: number): Promise<void> => {
     // Reading a shrinking folder can skip entries, so it is read until nothing is left.
     for (let left = true; left; ) {
       left = false;
       for await (const entry of folder.entries(Number.POSITIVE_INFINITY)) {
-        await removeTree(folder, entry.name, depth - 1);
+        if (performance.now() > until) throw new Error("the folder could not be removed in time");
         left = true;
+        await removeEntry(folder, entry.name, depth);
       }
     }
+  };
+  const removeEntry = async (folder: Folder, entry: string, depth: number): Promise<void> => {
+    if (!(await folder.stat(entry))?.isDirectory()) return folder.remove(entry);
+    // The loop over the top folder comes by it again.
+    if (depth === 0) return folder.move(entry, top, randomUUID());
+    const inner = await folder.folder(entry);
+    try {
+      await empty(inner, depth - 1);
+    } finally {
+      await inner.close();
+    }
+    await folder.removeFolder(entry);
+  };
+
+  try {
+    await empty(top, MAX_DEPTH);
   } finally {
-    await folder.close();
+    await top.close();
   }
   await outer.removeFolder(name);
+}
+
+/** Later attempts to remove a folder that could not be removed at once. */
+const LATER_MS = 30_000;
+const MOST_LATER = 20;
+
+/**
+ * Removes a folder like {@link removeFolderBelow}. What cannot be removed at once, because a process still writes
+ * into it for example, is tried again later. Rejects with the first failure.
+ * @param wanted whether it is still to go
+ */
+export async function removeFolderSoon(
+  path: string,
+  depth: number,
+  clock: Clock,
+  wanted: () => boolean = () => true,
+): Promise<void> {
+  const again = (left: number) => {
+    if (left === 0) return;
+    clock.after(LATER_MS, () => {
+      if (wanted()) removeFolderBelow(path, depth).catch(() => again(left - 1));
+    });
+  };
+  try {
+    await removeFolderBelow(path, depth);
+  } catch (error) {
+    again(MOST_LATER);
+    throw error;
+  }
 }
 
 /** A regular file that {@link filesBelow} came by; `folder` is open for the moment. */

@@ -36,19 +36,41 @@ export interface RunOptions {
   log: Logger;
   rules: PermissionRules;
   program: KnownProgram | undefined;
+  /** Retries of a failed model call. */
+  maxRetries: number;
 }
 
 const UNASKED = "The agent used a tool that it is not allowed to use, so the turn was ended.";
 
-export function createRun({ link, sessionId, emit, clock, log, rules, program }: RunOptions): Run {
+export function createRun({
+  link,
+  sessionId,
+  emit,
+  clock,
+  log,
+  rules,
+  program,
+  maxRetries,
+}: RunOptions): Run {
   const { rpc, process } = link;
+  /** Why the gateway ended the turn. */
   let refused: string | undefined;
   const guard = createToolGuard(rules, clock, (tool) => {
     log.warn({ tool }, "the agent used a tool that is not allowed, without asking; ending its turn");
     refused = UNASKED;
     void interrupt();
   });
-  const reader = createTurnReader(emit, clock, { nameCall: program?.toolName, onCall: guard.saw });
+  const reader = createTurnReader(emit, clock, {
+    nameCall: program?.toolName,
+    onCall: guard.saw,
+    onRetry({ attempt, message }) {
+      // What an unknown program writes may mean something else.
+      if (program === undefined || attempt <= maxRetries || refused !== undefined) return;
+      log.warn({ attempt, maxRetries }, "the agent's own retries exceed runtime.maxRetries; ending its turn");
+      refused = `${message} The agent gave up after ${maxRetries === 1 ? "1 retry" : `${maxRetries} retries`}.`;
+      void interrupt();
+    },
+  });
   const stop = Promise.withResolvers<"interrupted">();
   const over = Promise.withResolvers<"over">();
   let interrupted = false;

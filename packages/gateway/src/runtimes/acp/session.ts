@@ -1,6 +1,7 @@
 import { sleep } from "../../lib/clock.ts";
 import { type Fields, isFields } from "../agent-cli/protocol.ts";
 import type { OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
+import { DEFAULT_MAX_RETRIES } from "../upstream.ts";
 import { factsFromResult, factsFromUpdate, modelOf, NO_FACTS, withModel } from "./facts.ts";
 import { PROCESS_ENDED } from "./failure.ts";
 import type { AcpOptions } from "./index.ts";
@@ -110,7 +111,8 @@ export async function openAcpSession(
     blocks: () => Promise<Fields[]>,
     emit: (event: RuntimeEvent) => void,
   ): Promise<{ run: Run; outcome: TurnOutcome }> {
-    const run = createRun({ link, sessionId, emit, clock, log, rules, program });
+    const maxRetries = runtime.maxRetries ?? DEFAULT_MAX_RETRIES;
+    const run = createRun({ link, sessionId, emit, clock, log, rules, program, maxRetries });
     current = run;
     const outcome = await run.prompt(blocks());
     current = undefined;

@@ -54,6 +54,8 @@ const RETRYING_ALOUD = /^\W{0,8}(?:retrying|reconnecting|api error|rate limit)/i
 export interface ReaderOptions {
   /** Names a call of a program that gives no name: from its id, or from the title that it began with. */
   nameCall?: KnownProgram["toolName"];
+  /** Gets each failed attempt to reach the model that the agent tells of. */
+  onRetry?(retry: ReturnType<typeof retryEvent>): void;
   /** Gets every state of a call. */
   onCall?: ToolGuard["saw"];
 }
@@ -61,7 +63,7 @@ export interface ReaderOptions {
 export function createTurnReader(
   emit: (event: RuntimeEvent) => void,
   clock: Pick<Clock, "elapsed" | "after">,
-  { nameCall = () => null, onCall = () => {} }: ReaderOptions = {},
+  { nameCall = () => null, onCall = () => {}, onRetry = () => {} }: ReaderOptions = {},
 ): TurnReader {
   const calls = new Map<string, Call>();
   /** Tool calls that wait for their input to be told with. */
@@ -198,7 +200,9 @@ export function createTurnReader(
     if (!hint) return;
     hintedAt = clock.elapsed();
     attempts = hint.attempt ?? attempts + 1;
-    emit(retryEvent({ attempt: attempts, of: hint.of ?? attempts, status: hint.status }));
+    const retry = retryEvent({ attempt: attempts, of: hint.of ?? attempts, status: hint.status });
+    emit(retry);
+    onRetry(retry);
   };
 
   return {
@@ -219,9 +223,11 @@ export function createTurnReader(
       if (ofSubagent(update)) return;
       if (update.sessionUpdate === "agent_message_chunk") message(update);
       else if (update.sessionUpdate === "agent_thought_chunk") thought(update);
-      else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update")
+      else if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+        // The model has answered.
+        attempts = 0;
         tool(update);
-      else if (update.sessionUpdate === "plan") emit({ type: "activity" });
+      } else if (update.sessionUpdate === "plan") emit({ type: "activity" });
     },
   };
 }
