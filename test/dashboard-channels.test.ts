@@ -174,6 +174,28 @@ describe.skipIf(!hasBrowser)("the channels page (skipped where /usr/bin/chromium
     await page.getByRole("alert").getByText("must be the number of a user", { exact: false }).waitFor();
   });
 
+  it("keeps showing a change while what it read before arrives, and takes it back when it is refused [CH-DASH-3]", async () => {
+    await open();
+    const mention = card("Telegram").getByLabel("Reply only when mentioned");
+    await mention.setChecked(true);
+    await until(async () => (await policyOf("botchat")).requireMention === true, "the first state");
+    const saving = Promise.withResolvers<Route>();
+    await page.route("**/botchat/policy", (route) => saving.resolve(route));
+    await mention.click();
+    const route = await saving.promise;
+    // Meanwhile the page reads everything again, twice: what it reads still has the old value.
+    for (let n = 0; n < 2; n++) {
+      await page.waitForResponse((response) => response.url().endsWith("/deliveries"), { timeout: 20_000 });
+    }
+    expect(await mention.isChecked()).toBe(false);
+    await route.fulfill({ status: 503, json: { error: "The disk is full.", code: "UNAVAILABLE" } });
+    await page.getByRole("alert").getByText("The disk is full.", { exact: false }).waitFor();
+    await until(() => mention.isChecked(), "the stored value");
+    await page.unroute("**/botchat/policy");
+    await mention.click();
+    await until(async () => (await policyOf("botchat")).requireMention === false, "the change");
+  });
+
   it("connects a channel with its tokens, which the provider judges [CH-DASH-3]", async () => {
     await open();
     const slack = card("Slack");

@@ -1,8 +1,8 @@
-import { chmod, mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCli } from "./fixtures/cli.ts";
+import { tempFolder } from "./fixtures/temp-home.ts";
 import { type Gateway, root, startGateway, until } from "./harness.ts";
 
 const fakeAcpAgent = join(root, "test/fixtures/fake-acp-agent.mjs");
@@ -32,7 +32,7 @@ const acp = (name: string, allowTools: unknown) => ({
 
 /** A folder with a `claude` that is installed, and logged in or not. */
 async function installClaude(loggedIn: boolean): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "gateway-claude-"));
+  const dir = await tempFolder();
   const status = JSON.stringify({ loggedIn, authMethod: "none" });
   await writeFile(
     join(dir, "claude"),

@@ -6,6 +6,7 @@ import { systemClock } from "../../packages/gateway/src/lib/clock.ts";
 import { createBuiltinRuntime } from "../../packages/gateway/src/runtimes/builtin/index.ts";
 import type { GatewayTool, OpenOptions, RuntimeEvent } from "../../packages/gateway/src/runtimes/types.ts";
 import { type FakeModel, hasFakeModel, startFakeModel } from "../fixtures/fake-model.ts";
+import { tempFolder } from "../fixtures/temp-home.ts";
 import { openOptions, runTurn } from "../unit/runtimes/open-options.ts";
 
 const PNG = Buffer.from(
@@ -347,7 +348,7 @@ describe.skipIf(!hasFakeModel).each(providers)(
 );
 
 test.skipIf(!hasFakeModel)("builtin passes thinking on, where the provider shows it", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "gateway-builtin-"));
+  const dir = await tempFolder();
   const fake = await startFakeModel(join(dir, "requests"));
   onTestFinished(() => fake.stop());
   const runtime = createBuiltinRuntime(

@@ -1,16 +1,16 @@
-import { chmod, mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { type DetectOptions, detectRuntime } from "../../../packages/gateway/src/runtimes/auto.ts";
 import { createRuntimeFactory, type RuntimeAgent } from "../../../packages/gateway/src/runtimes/index.ts";
+import { tempFolder } from "../../fixtures/temp-home.ts";
 
 async function binDir(program: string, mode = 0o755): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "gateway-path-"));
+  const dir = await tempFolder();
   await writeFile(join(dir, program), "#!/bin/sh\nexit 0\n");
   await chmod(join(dir, program), mode);
   return dir;
@@ -57,7 +57,7 @@ test("auto picks AGENT_CLI_BIN before `claude` on PATH, and both before keys and
 
 test("auto passes over an AGENT_CLI_BIN that does not exist and a `claude` that is no program", async () => {
   const notExecutable = await binDir("claude", 0o644);
-  const folder = await mkdtemp(join(tmpdir(), "gateway-path-"));
+  const folder = await tempFolder();
   await mkdir(join(folder, "claude"));
   const found = await detect({ PATH: `${notExecutable}:${folder}`, AGENT_CLI_BIN: "/nowhere/cli" });
   expect(found.type).toBe("starter");

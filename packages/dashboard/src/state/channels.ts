@@ -101,8 +101,10 @@ async function loadWaiting(
 }
 
 let asked = 0;
+/** Changes of policies under way. */
+let changing = 0;
 
-/** Reads all that the page shows; an older answer never takes the place of a newer one. */
+/** Reads all that the page shows; an older answer never takes the place of a newer one, nor of a change under way. */
 export async function loadOverview(agentId: string, signal?: AbortSignal): Promise<void> {
   const turn = ++asked;
   const params = { agentId };
@@ -119,7 +121,7 @@ export async function loadOverview(agentId: string, signal?: AbortSignal): Promi
       : [loadWaiting(agentId, channel, undefined, signal)],
   );
   const waiting = (await Promise.all(lists)).flat().sort((a, b) => a.since - b.since);
-  if (turn !== asked) return;
+  if (turn !== asked || changing > 0) return;
   const policies = agent.channels as Partial<Record<ChannelName, Policy & { enabled: boolean }>>;
   overview.value = { agentId, channels, policies, devices, waiting, deliveries };
 }
@@ -162,7 +164,42 @@ async function updateFields(
   await client.call("updateAgent", { params: { agentId }, body: Object.fromEntries(named) });
 }
 
+/** Shows a change before it is saved: the page must not set a field back that has just been changed. */
+function showPolicy(channel: ChannelName, account: string | undefined, change: PolicyChange): void {
+  const shown = overview.value;
+  if (!shown) return;
+  const own = shown.policies[channel];
+  const fields = Object.entries(change).map(([key, value]) => [SNAKE[key as keyof PolicyChange], value]);
+  overview.value = {
+    ...shown,
+    policies: own ? { ...shown.policies, [channel]: { ...own, ...change } } : shown.policies,
+    devices: shown.devices.map((device) =>
+      device.id === account ? { ...device, ...Object.fromEntries(fields) } : device,
+    ),
+  };
+}
+
+/** Saves a change; afterwards the page shows what is stored, also when it was refused. */
 export async function changePolicy(
+  agentId: string,
+  channel: ChannelName,
+  account: string | undefined,
+  change: PolicyChange,
+): Promise<void> {
+  changing++;
+  showPolicy(channel, account, change);
+  try {
+    await savePolicy(agentId, channel, account, change);
+  } catch (error) {
+    changing--;
+    await reload(agentId).catch(() => {});
+    throw error;
+  }
+  changing--;
+  await reload(agentId);
+}
+
+async function savePolicy(
   agentId: string,
   channel: ChannelName,
   account: string | undefined,
@@ -175,7 +212,6 @@ export async function changePolicy(
     const fields = Object.entries(change).map(([key, value]) => [SNAKE[key as keyof PolicyChange], value]);
     await updateFields(agentId, channel, account, Object.fromEntries(fields));
   }
-  await reload(agentId);
 }
 
 /** Turns a channel on or off, or connects it with its tokens. */
