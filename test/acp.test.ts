@@ -32,6 +32,47 @@ describe("an agent that speaks the Agent Client Protocol", () => {
     );
   });
 
+  it.each([
+    {
+      what: "limits the rate",
+      log: (n: number) => `Attempt ${n} failed with status 429. Retrying with backoff...`,
+      retry: { status: 429, message: "The model provider limits the rate of requests (429)." },
+      error: "-32603 API Error: 429 Too Many Requests",
+      final: "The model provider limits the rate of requests (429); try again in a while.",
+    },
+    {
+      what: "cannot be reached",
+      log: (n: number) => `Attempt ${n} failed: connect ECONNREFUSED 127.0.0.1:9. Retrying with backoff...`,
+      retry: { message: "The model provider could not be reached." },
+      error: "-32603 fetch failed: connect ECONNREFUSED 127.0.0.1:9",
+      final: "The model provider could not be reached; check its address and the network.",
+    },
+    {
+      what: "refuses the key",
+      log: (n: number) => `Attempt ${n} failed with status 401. Retrying with backoff...`,
+      retry: { status: 401, message: "The model provider refused the key (401)." },
+      error: "-32603 API Error: 401 Unauthorized",
+      final: "The model provider refused the key (401); check the agent's key or log in again.",
+    },
+  ])(
+    "whose model $what says so on the stream, in a 504, and at the end [RETRY-6]",
+    async ({ log, retry, error, final }) => {
+      const { body: made } = await gateway.send("SAY ready");
+      const { session_id } = made;
+      const frames = await gateway.stream(`STDERR ${log(1)}\nLATER 300\nERROR ${error}`, { session_id });
+      const shown = frames.filter(({ data }) => data.type === "retry").map(({ data }) => data);
+      expect(shown).toMatchObject([{ attempt: 1, ...retry }]);
+      expect(frames.at(-2)!.data).toMatchObject({ type: "error", code: "AGENT_FAILED", message: final });
+      const began = performance.now();
+      const late = await gateway.send(`STDERR ${log(2)}\nWAIT`, { session_id, timeout_ms: 1_500 });
+      expect(performance.now() - began).toBeLessThan(10_000);
+      expect([late.status, late.body.code]).toEqual([504, "TIMEOUT"]);
+      expect(late.body.error).toContain(retry.message);
+      expect(JSON.stringify([frames, late.body])).not.toContain("127.0.0.1");
+      await gateway.send("/stop", { session_id });
+    },
+  );
+
   it("shares a file through the gateway's tool", async () => {
     const path = await put(join(gateway.home, "agents/assistant/workspace"), "dot.png", PNG);
     const { body } = await gateway.send(`CALL share_file ${JSON.stringify({ path })}`);

@@ -8,6 +8,8 @@ export const endurance: Record<string, string> = {
     "Setting the system's clock back or on by hours neither ends nor prolongs a limit, a deadline or a wait.",
   "SHARE-8":
     "However often an agent calls share_file in a turn, at most 200 files are copied or linked, and nothing beyond them; other agents answer meanwhile.",
+  "RETRY-6":
+    "An ACP agent whose model refuses the key, limits the rate or cannot be reached: the stream shows retry, the 504 tells the cause, and the error names it without addresses.",
   "STALL-1":
     "Fifty readers that stop reading, of any kind of reply, are cut off; other clients are served meanwhile, memory stays bounded and SIGTERM takes less than 5 s.",
   "STALL-2":

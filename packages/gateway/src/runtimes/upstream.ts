@@ -73,8 +73,19 @@ export function retryEvent({
 const STATUS_IN_TEXT = /\b(?:api error|http|status|status code|code)["']?\s{0,4}[:=]?\s{0,4}([45]\d\d)\b/i;
 const LOOKED_AT_CHARS = 2000;
 
+/** How Node.js and HTTP libraries say that there was no answer at all. */
+const UNREACHABLE =
+  /\b(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|fetch failed|connection error|connection refused)\b/i;
+
+/** User-facing message for what an agent program says of a model call that failed; undefined if it says something else. */
+export function failureIn(said: string, status = statusIn(said)): string | undefined {
+  const meant = upstreamFailure(status);
+  if (meant !== undefined || !UNREACHABLE.test(said.slice(0, LOOKED_AT_CHARS))) return meant;
+  return "The model provider could not be reached; check its address and the network.";
+}
+
 /** HTTP status in an agent program's error text. */
-export function statusIn(said: string): number | undefined {
+function statusIn(said: string): number | undefined {
   const [, status] = STATUS_IN_TEXT.exec(said.slice(0, LOOKED_AT_CHARS)) ?? [];
   return status === undefined ? undefined : Number(status);
 }

@@ -1,6 +1,6 @@
 import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
 import { safeSentence } from "../agent-cli/safe-sentence.ts";
-import { statusIn, upstreamFailure } from "../upstream.ts";
+import { failureIn } from "../upstream.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
 
 /** The protocol's code for an agent that requires a login. */
@@ -58,7 +58,7 @@ export function describeFailure(answer: Exclude<RpcAnswer, { type: "result" }>, 
       if (answer.code === AUTHENTICATION_REQUIRED) return NOT_SIGNED_IN;
       const message = answer.message.replace(CODE_NAME, "");
       const said = message || detailsOf(answer.data);
-      return upstreamFailure(statusIn(said)) ?? safeSentence(said, "The agent reported an error.");
+      return failureIn(said) ?? safeSentence(said, "The agent reported an error.");
     }
   }
 }

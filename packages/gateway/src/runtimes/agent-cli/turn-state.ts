@@ -1,7 +1,7 @@
 import { keepNewest } from "../../lib/keep-newest.ts";
 import { MAX_CALLS } from "../tool-text.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
-import { retryEvent, statusIn, upstreamFailure } from "../upstream.ts";
+import { failureIn, retryEvent } from "../upstream.ts";
 import { NOT_LOGGED_IN, saysNotLoggedIn } from "./login.ts";
 import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
 import { safeSentence } from "./safe-sentence.ts";
@@ -123,8 +123,7 @@ export function outcomeOf(
     const said = end.text || end.errors.join(" ");
     const error = saysNotLoggedIn(said)
       ? NOT_LOGGED_IN
-      : (upstreamFailure(end.apiStatus ?? statusIn(said)) ??
-        safeSentence(said, "The agent reported an error."));
+      : (failureIn(said, end.apiStatus ?? undefined) ?? safeSentence(said, "The agent reported an error."));
     return { status: "failed", text: state.text, error, ...about };
   }
   const known = end.text.trim() === "" || state.text.trimEnd().endsWith(end.text.trim());
