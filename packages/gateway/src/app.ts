@@ -134,7 +134,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     keepFile: media.keepFile,
   });
   const sessions = createSessions({
-    db,
+    store: rows,
     clock,
     log,
     config,

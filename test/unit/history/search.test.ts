@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fold } from "../../../packages/gateway/src/history/fold.ts";
+import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { type Entry, newId, openStore, type Store, sessionRow } from "./store.ts";
 
 /** Characters that are operators somewhere, letters with and without case, and ones that SQLite finds difficult. */
@@ -132,7 +133,7 @@ describe("search", () => {
 
     it("a cleared session is found no more, its counters are zero, the others stay", async () => {
       const row = sessionRow(store.db, sessions[0]!);
-      await store.db.write(...store.history.clearStatements(row));
+      await createStore(store.db).commit(store.history.clear(row));
       entries = entries.filter((entry) => entry.session !== sessions[0]);
       for (const q of ["a", "ab", "日本", "ก", "AND", "東京中", '"', "zz"]) await check(q, 100, 0);
       const counts = store.db.all("SELECT message_count, last_message FROM sessions WHERE id = ?", [row]);

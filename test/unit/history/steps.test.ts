@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionStore } from "../../../packages/gateway/src/sessions/store.ts";
+import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { newId, openStore, type Store, sessionRow } from "./store.ts";
 
 const AGENT = "a";
@@ -43,7 +44,7 @@ describe("steps in the store", () => {
     expect(stored()).toBe(12);
     await store.db.writerJob("removeOlder", { agentId: AGENT, before: 6 });
     expect(stored()).toBe(7);
-    await store.db.write(...store.history.clearStatements(sessionRow(store.db, session)));
+    await createStore(store.db).commit(store.history.clear(sessionRow(store.db, session)));
     expect(stored()).toBe(0);
   });
 });

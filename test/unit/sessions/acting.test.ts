@@ -8,15 +8,19 @@ import { manualClock } from "../../fixtures/manual-clock.ts";
 function rig(marked: boolean) {
   const clock = manualClock();
   const writes: Array<PromiseWithResolvers<void>> = [];
-  const db = {
-    write: () => {
-      const pending = Promise.withResolvers<void>();
-      writes.push(pending);
-      return pending.promise;
-    },
+  const commit = () => {
+    const pending = Promise.withResolvers<void>();
+    writes.push(pending);
+    return pending.promise;
   };
   const store = { addPart: () => ({ sql: "", params: [] }) };
-  const parts = createPartWriter({ requestId: "r", db: db as never, store, clock, log: silentLogger });
+  const parts = createPartWriter({
+    requestId: "r",
+    commit: commit as never,
+    store,
+    clock,
+    log: silentLogger,
+  });
   const emitter = createEmitter({
     deps: { clock, log: silentLogger, step() {}, media: {} as never },
     agentId: "a",

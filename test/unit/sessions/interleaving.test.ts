@@ -9,6 +9,7 @@ import type {
   TurnOutcome,
 } from "../../../packages/gateway/src/runtimes/types.ts";
 import { createSessions, type SessionDeps, type Turn } from "../../../packages/gateway/src/sessions/index.ts";
+import { createStore, fromStatements } from "../../../packages/gateway/src/store/index.ts";
 import type { Database, Statement } from "../../../packages/gateway/src/store/sqlite/index.ts";
 import { migrate } from "../../../packages/gateway/src/store/sqlite/migrations.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
@@ -160,7 +161,7 @@ async function run(seed: number): Promise<void> {
   } as unknown as AgentConfig;
   const config = { gateway: { turns: { hardCapMs: 100_000, retainMs: 1_000 } }, agents: [agent] };
   const sessions = createSessions({
-    db,
+    store: createStore(db),
     clock,
     log: silentLogger,
     config: () => config,
@@ -173,9 +174,8 @@ async function run(seed: number): Promise<void> {
       attachmentUrl: () => "/api/v1/agents/a/media/image.png",
     },
     history: {
-      clearStatements: (session: number) => [
-        { sql: "DELETE FROM messages WHERE session = ?", params: [session] },
-      ],
+      clear: (session: number) =>
+        fromStatements({ sql: "DELETE FROM messages WHERE session = ?", params: [session] }),
       emptySession: async () => {},
     },
     models: { contextWindow: () => undefined },

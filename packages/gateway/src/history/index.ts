@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
+import { type Change, fromStatements } from "../store/index.ts";
 import type { Database } from "../store/sqlite/index.ts";
 import { type DaysQuery, readActiveDays } from "./days.ts";
 import { exportLines } from "./export.ts";
@@ -74,10 +75,10 @@ export function createHistory(deps: HistoryDeps) {
       exportLines(db, agentId, chat, signal),
     /** Stores the lines of a body; one import at a time for each agent. */
     import: imports.run,
-    /** Statements, for one unit, that remove a session's messages and all that is derived from them. */
-    clearStatements,
+    /** Removes a session's messages and all that is derived from them. */
+    clear: (session: number): Change => fromStatements(...clearStatements(session)),
     /**
-     * Removes a session's messages in slices. Before {@link clearStatements} for a session of many messages, so that
+     * Removes a session's messages in slices. Before `clear` for a session of many messages, so that
      * the unit is short and other writes do not wait for it.
      */
     async emptySession(session: number): Promise<void> {

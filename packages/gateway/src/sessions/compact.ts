@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
+import { fromStatements } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
@@ -59,13 +60,15 @@ export function createCompaction(room: {
       throw new GatewayError("AGENT_FAILED", `The session was not compacted: ${result.error ?? why}`);
     }
     const keptFrom = ids.length - KEEP_MESSAGES;
-    await deps.db.write(
-      store.update(row.id, {
-        summary: result.text,
-        summary_upto: ids[keptFrom - 1]!,
-        runtime_state: null,
-        context_percent: 0,
-      }),
+    await deps.store.commit(
+      fromStatements(
+        store.update(row.id, {
+          summary: result.text,
+          summary_upto: ids[keptFrom - 1]!,
+          runtime_state: null,
+          context_percent: 0,
+        }),
+      ),
     );
     // The next process starts from the summary and the kept messages, regardless of what this one remembers.
     const place = pool.get(row.uuid);

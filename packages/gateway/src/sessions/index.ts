@@ -4,7 +4,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/tree.ts";
 import { escapeText } from "../lib/xml.ts";
-import type { Statement } from "../store/sqlite/index.ts";
+import { type Change, fromStatements } from "../store/index.ts";
 import { createCompaction } from "./compact.ts";
 import { createGreeter } from "./greeting.ts";
 import { createHolds } from "./holds.ts";
@@ -55,10 +55,10 @@ export interface Incoming {
   told?: string;
   /** Row of the user message that an earlier run of this turn stored; no second one is stored. */
   again?: number | undefined;
-  /** Further statements for the transaction that stores the message; they run after it. */
-  also?: (sessionId: string) => readonly Statement[];
+  /** Further changes for the unit that stores the message; they take effect after it. */
+  also?: (sessionId: string) => readonly Change<unknown>[];
   /** See {@link TurnEnding}. */
-  closing?: (ending: TurnEnding) => readonly Statement[];
+  closing?: (ending: TurnEnding) => readonly Change<unknown>[];
 }
 
 interface WaitLimits {
@@ -68,8 +68,9 @@ interface WaitLimits {
 
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
-  const { db, clock } = deps;
-  const store = createSessionStore(db);
+  const { clock } = deps;
+  const { commit } = deps.store;
+  const store = createSessionStore(deps.store.db);
   const pool = createPool(deps);
   const holds = createHolds(pool.ringAll);
   const turns = createTurns(deps, store, pool, holds);
@@ -131,7 +132,7 @@ export function createSessions(deps: SessionDeps) {
     await dropProcess(row);
     await removeFolder(row);
     await deps.history.emptySession(row.id);
-    await db.write(...deps.history.clearStatements(row.id), store.remove(row.id));
+    await commit(deps.history.clear(row.id), fromStatements(store.remove(row.id)));
     turns.forget(row.uuid);
   };
 
@@ -189,10 +190,10 @@ export function createSessions(deps: SessionDeps) {
         value === undefined || Object.keys(value).length === 0
           ? []
           : [
-              {
+              fromStatements({
                 sql: `UPDATE sessions SET ${column} = ? WHERE uuid = ?`,
                 params: [JSON.stringify(value), uuid],
-              },
+              }),
             ];
       const turn = turns.start({
         agent,
@@ -249,7 +250,7 @@ export function createSessions(deps: SessionDeps) {
       const uuid = pool.takeSpare(agent, chatId) ?? randomUUID();
       const named = options.name?.trim() || (options.prompt?.trim() ? nameFrom(options.prompt) : undefined);
       const now = clock.now();
-      await db.write(...store.createSession(agent.id, chatId, uuid, named, now));
+      await commit(fromStatements(...store.createSession(agent.id, chatId, uuid, named, now)));
       return { sessionId: uuid, sessionName: named ?? PLACEHOLDER_NAME, createdAt: now };
     },
 
@@ -265,7 +266,7 @@ export function createSessions(deps: SessionDeps) {
     },
 
     async rename(row: SessionRow, name: string) {
-      await db.write(store.update(row.id, { name, unnamed: 0 }));
+      await commit(fromStatements(store.update(row.id, { name, unnamed: 0 })));
     },
 
     /** Interrupts a turn, and waits for whatever holds the session. Concurrent calls share one stop. */
@@ -295,7 +296,7 @@ export function createSessions(deps: SessionDeps) {
           context_percent: 0,
           last_message: null,
         };
-        await db.write(...deps.history.clearStatements(row.id), store.update(row.id, blank));
+        await commit(deps.history.clear(row.id), fromStatements(store.update(row.id, blank)));
       });
     },
 
@@ -318,10 +319,10 @@ export function createSessions(deps: SessionDeps) {
 
     /** Sets the model of this session only; it applies from the next turn on. */
     async setModel(row: SessionRow, model: string) {
-      await db.write(store.update(row.id, { model_override: model }));
+      await commit(fromStatements(store.update(row.id, { model_override: model })));
     },
 
-    recover: () => recoverTurns({ db, store, clock, log: deps.log, cutOff: deps.cutOff }),
+    recover: () => recoverTurns({ commit, store, clock, log: deps.log, cutOff: deps.cutOff }),
     /** Applies a changed configuration to idle processes and spares. */
     reconfigure() {
       pool.reconfigure();

@@ -3,7 +3,7 @@ import type { AgentConfig, Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayTool, InputFile, Runtime } from "../runtimes/types.ts";
-import type { Database, Statement } from "../store/sqlite/index.ts";
+import type { Change, Store } from "../store/index.ts";
 
 /** What sessions need from the media room. */
 export interface MediaPort {
@@ -16,8 +16,8 @@ export interface MediaPort {
 
 /** What sessions need from the history room. */
 export interface HistoryPort {
-  /** Statements that remove a session's messages and everything derived from them. */
-  clearStatements(session: number): Statement[];
+  /** Removes a session's messages and everything derived from them. */
+  clear(session: number): Change;
   /** Removes them in slices, so that many of them do not hold up other writes. */
   emptySession(session: number): Promise<void>;
 }
@@ -61,7 +61,7 @@ export interface TurnCounters {
 }
 
 export interface SessionDeps {
-  db: Database;
+  store: Store;
   clock: Clock;
   log: Logger;
   config: () => Config;
@@ -75,8 +75,8 @@ export interface SessionDeps {
   };
   tools(scope: ToolScope): GatewayTool[];
   counters: TurnCounters;
-  /** Statements committed together with the closing of a turn that a crash cut off. */
-  cutOff(turn: CutOffTurn): readonly Statement[];
+  /** Changes committed together with the closing of a turn that a crash cut off. */
+  cutOff(turn: CutOffTurn): readonly Change<unknown>[];
   /** Called at each labelled step of a turn; the crash tests end the process there. */
   step(label: TurnStep): void;
 }

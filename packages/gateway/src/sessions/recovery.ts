@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import { fromStatements, type Store } from "../store/index.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { SessionStore } from "./store.ts";
 
@@ -9,31 +9,33 @@ import type { SessionStore } from "./store.ts";
  * is free. Each turn is one transaction, so a crash in here changes nothing. Resolves to the number of turns.
  */
 export async function recoverTurns(deps: {
-  db: Database;
+  commit: Store["commit"];
   store: SessionStore;
   clock: Clock;
   log: Logger;
   cutOff: SessionDeps["cutOff"];
 }): Promise<number> {
-  const { db, store, clock, log } = deps;
+  const { commit, store, clock, log } = deps;
   const cutOff = store.runningTurns();
   for (const { request_id: requestId, session: rowId } of cutOff) {
     const session = store.byRowId(rowId);
     const parts = store.parts(requestId);
     const text = parts.join("");
     const now = clock.now();
-    await db.write(
-      ...(session && text !== ""
-        ? store.addMessage(session.uuid, {
-            role: "assistant",
-            content: text,
-            ts: now,
-            extra: { interrupted: true },
-          })
-        : []),
-      store.closeTurn(requestId, now),
-      store.dropParts(requestId),
-      store.settle(rowId, null),
+    await commit(
+      fromStatements(
+        ...(session && text !== ""
+          ? store.addMessage(session.uuid, {
+              role: "assistant",
+              content: text,
+              ts: now,
+              extra: { interrupted: true },
+            })
+          : []),
+        store.closeTurn(requestId, now),
+        store.dropParts(requestId),
+        store.settle(rowId, null),
+      ),
       ...deps.cutOff({ requestId, text, produced: parts.length > 0 }),
     );
     log.warn(

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import { fromStatements, type Store } from "../store/index.ts";
 import type { SessionStore } from "./store.ts";
 
 /** A fast turn ends before its text would be stored twice; of a slow one, a crash loses no more than this. */
@@ -19,7 +19,7 @@ export interface PartWriter {
 
 export function createPartWriter(room: {
   requestId: string;
-  db: Pick<Database, "write">;
+  commit: Store["commit"];
   store: Pick<SessionStore, "addPart">;
   clock: Clock;
   log: Logger;
@@ -36,7 +36,7 @@ export function createPartWriter(room: {
     const text = waiting;
     waiting = "";
     written = true;
-    await room.db.write(room.store.addPart(requestId, text));
+    await room.commit(fromStatements(room.store.addPart(requestId, text)));
   };
   const arm = (ms: number) => {
     armed = true;

@@ -1,6 +1,6 @@
 import type { AgentConfig } from "../config/index.ts";
 import type { InputFile, RuntimeSession } from "../runtimes/types.ts";
-import type { Statement } from "../store/sqlite/index.ts";
+import type { Change } from "../store/index.ts";
 import type { MessageExtra, SessionRow } from "./store.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { TurnResult } from "./turn-result.ts";
@@ -30,10 +30,10 @@ export interface TurnRequest {
   files?: readonly InputFile[];
   /** The text that history keeps; if undefined, no user message is stored. */
   store?: { content: string; extra: MessageExtra; media: readonly string[] };
-  /** Further statements of the first transaction. */
-  also?: readonly Statement[];
-  /** Statements committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */
-  closing?: (ending: TurnEnding) => readonly Statement[];
+  /** Further changes of the unit that begins the turn. */
+  also?: readonly Change<unknown>[];
+  /** Changes committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */
+  closing?: (ending: TurnEnding) => readonly Change<unknown>[];
   /** The agent is given no message above this id: those belong to an earlier run of the same turn. */
   uptoId?: number;
   /** Runs instead of asking the agent; if it returns no text, the agent is asked after all. */

@@ -1,6 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/types.ts";
+import { fromStatements } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
 import type { Place } from "./place.ts";
@@ -23,7 +24,8 @@ const SHUTDOWN_GRACE_MS = 1_500;
 
 /** The one turn loop of the product. */
 export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, holds: Holds) {
-  const { clock, db, log } = deps;
+  const { clock, log } = deps;
+  const { commit } = deps.store;
   const running = new Map<string, Turn>();
   const kept = new Map<string, Turn[]>();
   const keep = createKeeper(deps, kept);
@@ -53,7 +55,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     let interruptible = false;
     /** What the end of the turn stores is decided; nothing changes it any more. */
     let ending = false;
-    const parts = createPartWriter({ requestId, db, store, clock, log });
+    const parts = createPartWriter({ requestId, commit, store, clock, log });
     const agentSays = createEmitter({
       deps,
       agentId: agent.id,
@@ -79,15 +81,17 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     };
 
     const persistStart = async () => {
-      const statements = [
-        ...(row ? [] : store.createSession(agent.id, session.chat_id, uuid, undefined, startedAt)),
-        ...(request.store ? store.addMessage(uuid, { role: "user", ts: startedAt, ...request.store }) : []),
-        ...(request.store && row?.unnamed !== 0 ? [store.nameAfter(uuid, request.store.content)] : []),
+      const changes = [
+        fromStatements(
+          ...(row ? [] : store.createSession(agent.id, session.chat_id, uuid, undefined, startedAt)),
+          ...(request.store ? store.addMessage(uuid, { role: "user", ts: startedAt, ...request.store }) : []),
+          ...(request.store && row?.unnamed !== 0 ? [store.nameAfter(uuid, request.store.content)] : []),
+        ),
         ...(request.also ?? []),
-        store.startTurn(uuid, requestId, request.kind, startedAt),
+        fromStatements(store.startTurn(uuid, requestId, request.kind, startedAt)),
       ];
       deps.step("before-user-row");
-      await db.write(...statements);
+      await commit(...changes);
       deps.step("after-user-row");
       deps.counters.received(agent.id);
     };
@@ -158,25 +162,27 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       const steps = agentSays.steps(text);
       const worked = replied || failure !== undefined || steps.length > 0;
       const token = place.runtime?.resumeToken;
-      const statements = [
-        ...endStatements(store, {
-          agentId: agent.id,
-          uuid,
-          rowId: row?.id ?? store.find(agent.id, session.chat_id, uuid)?.id,
-          requestId,
-          result,
-          outcome,
-          now,
-          keepMessage: request.kind !== "compact" && worked,
-          steps,
-          dropParts,
-          program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
-        }),
+      const changes = [
+        fromStatements(
+          ...endStatements(store, {
+            agentId: agent.id,
+            uuid,
+            rowId: row?.id ?? store.find(agent.id, session.chat_id, uuid)?.id,
+            requestId,
+            result,
+            outcome,
+            now,
+            keepMessage: request.kind !== "compact" && worked,
+            steps,
+            dropParts,
+            program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
+          }),
+        ),
         ...(request.closing?.({ result, reason, produced }) ?? []),
       ];
       deps.step("before-assistant-row");
       try {
-        await db.write(...statements);
+        await commit(...changes);
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the reply");
         result.status = "failed";

@@ -4,7 +4,8 @@ import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
 import { type Database, openDatabase } from "./sqlite/index.ts";
 
-export type { Change } from "./change.ts";
+/** `fromStatements` is for rooms that still write statements themselves. */
+export { type Change, change as fromStatements } from "./change.ts";
 export type { Positions } from "./sql/positions.ts";
 
 /** What each change of a commit answers. */

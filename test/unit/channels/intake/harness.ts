@@ -9,6 +9,7 @@ import type {
 } from "../../../../packages/gateway/src/channels/types.ts";
 import type { AgentConfig } from "../../../../packages/gateway/src/config/index.ts";
 import { createBell } from "../../../../packages/gateway/src/lib/bell.ts";
+import { createStore, fromStatements } from "../../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { memoryDatabase } from "../../../fixtures/memory-db.ts";
 import { recordingLogger } from "../../../fixtures/temp-home.ts";
@@ -31,6 +32,7 @@ export function startIntake({
   coalesceMs = 0,
   between = async (_what: string): Promise<void> => {},
 } = {}) {
+  const store = createStore(db);
   const out = startDelivery({ db, clock, between: () => between("provider") });
   const log = recordingLogger();
   const agent = {
@@ -82,8 +84,8 @@ export function startIntake({
       busy.add(id);
       if (incoming.sessionId === undefined)
         sessionsOf.set(incoming.chatId, [...(sessionsOf.get(incoming.chatId) ?? []), id]);
-      await db.write(
-        ...(incoming.again === undefined ? [messages(incoming.text)] : []),
+      await store.commit(
+        fromStatements(...(incoming.again === undefined ? [messages(incoming.text)] : [])),
         ...incoming.also(id),
       );
       const { promise: done, resolve } = Promise.withResolvers<EndedTurn>();
@@ -100,7 +102,7 @@ export function startIntake({
             files: [],
             stored: true,
           };
-          await db.write(...incoming.closing({ result, reason, produced }));
+          await store.commit(...incoming.closing({ result, reason, produced }));
           busy.delete(id);
           freed.ring("a");
           resolve(result);

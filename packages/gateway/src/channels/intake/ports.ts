@@ -1,7 +1,8 @@
 import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Database, Statement } from "../../store/sqlite/index.ts";
+import type { Change } from "../../store/index.ts";
+import type { Database } from "../../store/sqlite/index.ts";
 import type { Delivery } from "../delivery/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { AccessPort, ChannelAdapter, ChannelPlace, Content, InboundMessage } from "../types.ts";
@@ -60,8 +61,8 @@ export interface SessionsPort {
     softMs: number;
     kind: "channel";
     again?: number | undefined;
-    also: (sessionId: string) => readonly Statement[];
-    closing: (end: TurnEnd) => readonly Statement[];
+    also: (sessionId: string) => readonly Change<unknown>[];
+    closing: (end: TurnEnd) => readonly Change<unknown>[];
   }): Promise<{
     done: Promise<EndedTurn>;
     log: { readonly text: string; readonly trouble: string | undefined };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
+import { type Change, fromStatements } from "../../store/index.ts";
 import type { Statement } from "../../store/sqlite/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
@@ -133,9 +134,9 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         kind: "channel",
         ...(again !== undefined && { again }),
         also: (sessionId) => [
-          store.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again }),
+          fromStatements(store.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again })),
         ],
-        closing: (end) => answer(rows, message, end),
+        closing: (end) => [fromStatements(...answer(rows, message, end))],
       });
       const afterMs = agent[place.channel]?.progressMs ?? 0;
       const shows = adapter?.edit !== undefined && afterMs > 0;
@@ -195,7 +196,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     idle,
     room,
     run,
-    /** Statements for a turn that a crash cut off: it runs again, or its text so far goes out. */
+    /** Changes for a turn that a crash cut off: it runs again, or its text so far goes out. */
     cutOff({
       requestId,
       text,
@@ -204,14 +205,14 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       requestId: string;
       text: string;
       produced: boolean;
-    }): Statement[] {
+    }): readonly Change[] {
       const rows = store.byRequest(requestId);
       const last = rows.at(-1);
       if (!last?.message) return [];
-      if (!produced) return [store.putBack(idsOf(rows))];
+      if (!produced) return [fromStatements(store.putBack(idsOf(rows)))];
       const contents = replyContents(deps, placeOf(last), `${text.trim()}\n\n${CUT_OFF}`.trim());
       const message = JSON.parse(last.message) as InboundMessage;
-      return settle(rows, message, contents, "A crash interrupted the turn.");
+      return [fromStatements(...settle(rows, message, contents, "A crash interrupted the turn."))];
     },
   };
 }
