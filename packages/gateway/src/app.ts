@@ -125,7 +125,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     runtime: (id) => runtimes.status(requireAgent(id)),
   });
   const shares = createShares({
-    db,
+    store: rows,
     paths,
     config: store,
     clock,

@@ -12,29 +12,44 @@ import {
   type Shares,
   type ShareToolScope,
 } from "../../../packages/gateway/src/shares/index.ts";
-import { type Database, openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import { createStore, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { memoryDatabase } from "../../fixtures/memory-db.ts";
 
 let base: string;
-let db: Database;
+let store: Store;
+/** What happens right after the row of a share was read. */
+let meanwhile = async () => {};
 let now = 1_000_000;
 let shares: Shares;
 let plain: Shares;
 beforeAll(async () => {
   base = await realpath(await mkdtemp(join(tmpdir(), "shares-")));
   for (const folder of ["ws", "session", "media", "outside"]) await mkdir(join(base, folder));
-  db = openDatabase(join(base, "gateway.db"), systemClock);
+  store = createStore(memoryDatabase());
 });
 afterAll(async () => {
-  await db.close();
+  await store.close();
   await rm(base, { recursive: true, force: true });
 });
 beforeEach(async () => {
   await writeFile(join(base, "ws/report.txt"), "report");
   await writeFile(join(base, "ws/picture"), "\x89PNG\r\n\x1a\n", "latin1");
   await writeFile(join(base, "outside/secret"), "secret");
+  meanwhile = async () => {};
+  const { shares: rows, commit } = store;
   const make = (publicUrl?: string) =>
     createShares({
-      db,
+      store: {
+        commit,
+        shares: {
+          ...rows,
+          async byToken(tokenHash, at) {
+            const found = await rows.byToken(tokenHash, at);
+            await meanwhile();
+            return found;
+          },
+        },
+      },
       paths: { mediaDir: () => join(base, "media") },
       config: {
         current: {
@@ -79,11 +94,11 @@ describe("a share", () => {
     });
     expect(Buffer.from(item.token, "base64url")).toHaveLength(32);
     expect(await read(item.token)).toBe("report");
-    expect(JSON.stringify(db.all("SELECT * FROM shares"))).not.toContain(item.token);
+    expect(JSON.stringify(store.db.all("SELECT * FROM shares"))).not.toContain(item.token);
     now += 10_000;
     expect((await errorOf(shares.open(item.token))).code).toBe("NOT_FOUND");
     await shares.sweep();
-    expect(shares.agentOfShare(item.share_id)).toBeUndefined();
+    expect(await shares.agentOfShare(item.share_id)).toBeUndefined();
   });
 
   it("has no url without a public URL, whose path says where shares are reached", async () => {
@@ -94,7 +109,7 @@ describe("a share", () => {
 
   it("answers everything else with one and the same NOT_FOUND", async () => {
     const revoked = await mint(join(base, "ws/report.txt"));
-    expect(shares.agentOfShare(revoked.share_id)).toBe("a");
+    expect(await shares.agentOfShare(revoked.share_id)).toBe("a");
     await shares.revoke(revoked.share_id);
     const gone = await mint(join(base, "ws/report.txt"));
     await rm(join(base, "ws/report.txt"));
@@ -113,6 +128,32 @@ describe("a share", () => {
     }
   });
 
+  it("is not served when it is revoked or expires while its file is being opened [SHARE-9]", async () => {
+    const once = (act: () => Promise<void>) => async () => {
+      meanwhile = async () => {};
+      await act();
+    };
+    const revoked = await mint(join(base, "ws/report.txt"));
+    meanwhile = once(() => shares.revoke(revoked.share_id));
+    expect((await errorOf(shares.open(revoked.token))).code).toBe("NOT_FOUND");
+    const expired = await mint(join(base, "ws/report.txt"), 10);
+    meanwhile = once(async () => {
+      now += 10_000;
+    });
+    expect((await errorOf(shares.open(expired.token))).code).toBe("NOT_FOUND");
+  });
+
+  it("of a file that two ask for at once is two, each with a token of its own [SHARE-1]", async () => {
+    const [one, two] = await Promise.all([
+      mint(join(base, "ws/report.txt")),
+      mint(join(base, "ws/report.txt")),
+    ]);
+    expect(one.token).not.toBe(two.token);
+    await shares.revoke(one.share_id);
+    expect(await read(two.token)).toBe("report");
+    expect((await errorOf(shares.open(one.token))).code).toBe("NOT_FOUND");
+  });
+
   it("holds the true path: a folder that is swapped for a link shares nothing", async () => {
     await mkdir(join(base, "ws/d"));
     await writeFile(join(base, "ws/d/secret"), "mine");
@@ -125,7 +166,7 @@ describe("a share", () => {
   });
 
   it("is denied outside workspace, session and media folder; all or none", async () => {
-    const before = db.all("SELECT id FROM shares").length;
+    const before = store.db.all("SELECT id FROM shares").length;
     await symlink(join(base, "outside/secret"), join(base, "ws/link"));
     for (const path of [
       join(base, "outside/secret"),
@@ -143,7 +184,7 @@ describe("a share", () => {
     for (const path of [join(base, "ws/none"), join(base, "ws")]) {
       expect((await errorOf(shares.mint(scope(), [{ path }]))).code).toBe("INVALID_REQUEST");
     }
-    expect(db.all("SELECT id FROM shares").length).toBe(before);
+    expect(store.db.all("SELECT id FROM shares").length).toBe(before);
     for (const folder of ["session", "media"]) {
       await writeFile(join(base, folder, "f"), folder);
       expect(await read((await mint(join(base, folder, "f"))).token)).toBe(folder);

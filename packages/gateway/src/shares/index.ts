@@ -8,13 +8,13 @@ import { detectFile, type FileType } from "../lib/file-type.ts";
 import { identityOf, type OpenedFile, openPinned, openWithin } from "../lib/guarded/read.ts";
 import type { Logger } from "../lib/logger.ts";
 import { PathError } from "../lib/safe-path.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import type { SharedFile, Store } from "../store/index.ts";
 import { createShareTools, type KeptFile, type ShareTool } from "./tool.ts";
 
 export type { ShareTool } from "./tool.ts";
 
 export interface ShareDeps {
-  db: Pick<Database, "write" | "all">;
+  store: Pick<Store, "shares" | "commit">;
   paths: Pick<Paths, "mediaDir">;
   config: Pick<ConfigStore, "current">;
   clock: Clock;
@@ -83,7 +83,8 @@ const hashOf = (token: string) => createHash("sha256").update(token).digest("hex
 const nothing = () => new GatewayError("NOT_FOUND");
 
 /** Short-lived public links to single files. Sweeps expired ones until it is closed. */
-export function createShares({ db, paths, config, clock, log, keepImage, keepFile }: ShareDeps) {
+export function createShares({ store, paths, config, clock, log, keepImage, keepFile }: ShareDeps) {
+  const { shares, commit } = store;
   // A change of the public URL needs a restart, so it is read once.
   const base = config.current.gateway.publicUrl;
 
@@ -96,7 +97,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     return openWithin([agent.workspace, sessionDir, paths.mediaDir(agentId)], path);
   };
 
-  const store = async (scope: ShareScope, files: readonly Shared[], ttlSeconds: number) => {
+  const add = async (scope: ShareScope, files: readonly Shared[], ttlSeconds: number) => {
     const now = clock.now();
     const expires_at = now + ttlSeconds * 1000;
     const minted = files.map((file) => ({
@@ -104,12 +105,19 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
       token: randomBytes(32).toString("base64url"),
       ...file,
     }));
-    await db.write(
-      ...minted.map(({ id, token, path, identity }) => ({
-        sql: `INSERT INTO shares (id, token_hash, agent_id, session, path, identity, expires_at, created_at)
-              VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        params: [id, hashOf(token), scope.agentId, scope.sessionId, path, identity, expires_at, now],
-      })),
+    await commit(
+      ...minted.map(({ id, token, path, identity }) =>
+        shares.add({
+          id,
+          tokenHash: hashOf(token),
+          agentId: scope.agentId,
+          session: scope.sessionId,
+          path,
+          identity,
+          expiresAt: expires_at,
+          createdAt: now,
+        }),
+      ),
     );
     return minted.map(
       ({ id, token }): ShareItem => ({
@@ -121,8 +129,14 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     );
   };
 
+  /** The file behind a token that is valid now. */
+  const find = async (token: string): Promise<SharedFile | undefined> => {
+    const found = await shares.byToken(hashOf(token), clock.now());
+    return found && agentOf(found.agentId) ? found : undefined;
+  };
+
   const sweep = () =>
-    db.write({ sql: "DELETE FROM shares WHERE expires_at <= ?", params: [clock.now()] }).then(
+    commit(shares.removeExpired(clock.now())).then(
       () => {},
       (error) => log.warn({ err: error }, "could not sweep expired shares"),
     );
@@ -150,7 +164,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
           throw error instanceof PathError ? refusal(error, `refs.${index}.path`) : error;
         }
       }
-      return store(scope, files, ttlSeconds);
+      return add(scope, files, ttlSeconds);
     },
 
     /**
@@ -166,7 +180,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
       const scope = { agentId, sessionId: "", sessionDir: paths.mediaDir(agentId) };
       try {
         const file = await take(openScoped(scope, path));
-        return (await store(scope, [file], ttlSeconds))[0]?.url;
+        return (await add(scope, [file], ttlSeconds))[0]?.url;
       } catch (error) {
         if (error instanceof PathError) return undefined;
         throw error;
@@ -174,11 +188,10 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
     },
 
     /** The agent of a share; undefined if there is no such share. */
-    agentOfShare: (shareId: string): string | undefined =>
-      db.all<{ agent_id: string }>("SELECT agent_id FROM shares WHERE id = ?", [shareId])[0]?.agent_id,
+    agentOfShare: shares.agentOf,
 
     async revoke(shareId: string): Promise<void> {
-      await db.write({ sql: "DELETE FROM shares WHERE id = ?", params: [shareId] });
+      await commit(shares.remove(shareId));
     },
 
     /**
@@ -187,17 +200,17 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
      */
     async open(token: string): Promise<OpenedFile & { type: FileType }> {
       if (!TOKEN.test(token)) throw nothing();
-      const [row] = db.all<{ agent_id: string; path: string; identity: string | null }>(
-        "SELECT agent_id, path, identity FROM shares WHERE token_hash = ? AND expires_at > ?",
-        [hashOf(token), clock.now()],
-      );
-      if (!row || row.identity === null || !agentOf(row.agent_id)) throw nothing();
-      const file = await openPinned(row.path, row.identity).catch((error) => {
+      const found = await find(token);
+      if (!found || found.identity === null) throw nothing();
+      const file = await openPinned(found.path, found.identity).catch((error) => {
         if (!(error instanceof PathError)) log.warn({ err: error }, "could not open a shared file");
         throw nothing();
       });
       try {
-        return { ...file, type: await detectFile(file.handle) };
+        const type = await detectFile(file.handle);
+        // It may have been revoked, or have expired, while the file was being opened.
+        if (!(await find(token))) throw nothing();
+        return { ...file, type };
       } catch (error) {
         await file.handle.close();
         throw error;
@@ -225,7 +238,7 @@ export function createShares({ db, paths, config, clock, log, keepImage, keepFil
         mint:
           base === undefined
             ? undefined
-            : async (file) => (await store(scope, [sharedOf(file)], DEFAULT_TTL_SECONDS))[0]!,
+            : async (file) => (await add(scope, [sharedOf(file)], DEFAULT_TTL_SECONDS))[0]!,
       }),
 
     sweep,

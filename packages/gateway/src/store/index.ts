@@ -2,11 +2,13 @@ import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
 import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
+import { createShares, type StoredShares } from "./sql/shares.ts";
 import { type Database, openDatabase } from "./sqlite/index.ts";
 
 /** `fromStatements` is for rooms that still write statements themselves. */
 export { type Change, change as fromStatements } from "./change.ts";
 export type { Positions } from "./sql/positions.ts";
+export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 
 /** What each change of a commit answers. */
 export type Answers<C extends readonly Change<unknown>[]> = {
@@ -16,6 +18,7 @@ export type Answers<C extends readonly Change<unknown>[]> = {
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
   readonly positions: Positions;
+  readonly shares: StoredShares;
   /**
    * Makes the changes together or not at all, in their order; resolves, with what each answers, when they are durable.
    * Rejects with nothing changed.
@@ -44,6 +47,7 @@ export function createStore(db: Database): Store {
   };
   return {
     positions: createPositions(sql),
+    shares: createShares(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {
       const results = await db.write(...changes.flatMap(statementsOf));
       return answersOf(changes, results) as Answers<C>;

@@ -30,7 +30,7 @@ export function shareRoutes({ shares, agentExists, requireSessionDir }: ShareRou
       return json({ items }, 201);
     }),
     endpoint(routes.revokeShare, async ({ params, principal }) => {
-      const agentId = shares.agentOfShare(params.shareId);
+      const agentId = await shares.agentOfShare(params.shareId);
       if (agentId === undefined) throw new GatewayError("NOT_FOUND", "There is no such share.");
       requireReach(principal, agentId);
       await shares.revoke(params.shareId);

@@ -1,0 +1,7 @@
+import { createStore, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { memoryDatabase } from "../../fixtures/memory-db.ts";
+
+/** What each conformance suite of a repository runs against: an empty store of every driver. */
+export const drivers: readonly { driver: string; open(): Promise<Store> }[] = [
+  { driver: "SQLite", open: async () => createStore(memoryDatabase()) },
+];
