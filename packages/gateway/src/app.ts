@@ -208,7 +208,17 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     access.allow(place, requireAgent(place.agentId), kind, id);
 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
-  const dashboards = createDashboardSessions({ clock, admin: authenticator.admin });
+  const dashboards = createDashboardSessions({
+    clock,
+    log,
+    admin: authenticator.admin,
+    rows: {
+      all: rows.logins.all,
+      keep: (login) => rows.commit(rows.logins.keep(login)),
+      remove: (digests) => rows.commit(rows.logins.remove(digests)),
+    },
+  });
+  await dashboards.load();
   const shared = {
     sessions,
     runCommand,

@@ -4,6 +4,8 @@ import { createAuthenticator, createDashboardSessions } from "../../../packages/
 import { createHttpServer } from "../../../packages/gateway/src/http/index.ts";
 import { agentRoutes } from "../../../packages/gateway/src/http/routes/agents.ts";
 import { systemClock as clock } from "../../../packages/gateway/src/lib/clock.ts";
+import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import { loginRows } from "../../fixtures/login-rows.ts";
 import { tempHome } from "../../fixtures/temp-home.ts";
 import { KEYS, testConfig } from "../../harness.ts";
 import { quietPorts } from "./open-agents.ts";
@@ -17,7 +19,12 @@ async function serve() {
   const server = createHttpServer({
     endpoints: agentRoutes({ agents, judgeModel: async (_id, model) => model, onRemoved: async () => {} }),
     authenticator,
-    sessions: createDashboardSessions({ clock, admin: authenticator.admin }),
+    sessions: createDashboardSessions({
+      clock,
+      log: silentLogger,
+      rows: loginRows(),
+      admin: authenticator.admin,
+    }),
     config,
     agentExists: (id) => config().agents.some((agent) => agent.id === id),
     takeSpace: () => {},

@@ -7,11 +7,14 @@ import {
   createDashboardSessions,
   hasLevel,
   type KeyEntry,
+  type LoginRows,
   presentedKey,
   reaches,
   sessionCookie,
   sessionToken,
 } from "../../../packages/gateway/src/auth/index.ts";
+import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import { loginRows } from "../../fixtures/login-rows.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 const entry = (over: Partial<KeyEntry>): KeyEntry => ({ agents: "*", write: false, admin: false, ...over });
@@ -127,14 +130,28 @@ describe("failed authentications", () => {
 });
 
 describe("dashboard sessions", () => {
-  const open = () => {
+  const open = async (rows: LoginRows = loginRows()) => {
     const made = make([entry({ key: "root", admin: true })]);
-    const sessions = createDashboardSessions({ clock: made.clock, admin: made.authenticator.admin });
-    return { ...made, sessions, token: sessions.open(made.verify("root").id).token };
+    const begin = () =>
+      createDashboardSessions({
+        clock: made.clock,
+        log: silentLogger,
+        rows,
+        admin: made.authenticator.admin,
+      });
+    const sessions = begin();
+    /** The same in the next run of the gateway. */
+    const restart = async () => {
+      const next = begin();
+      await next.load();
+      return next;
+    };
+    const { id } = made.verify("root");
+    return { ...made, id, rows, sessions, restart, token: (await sessions.open(id)).token };
   };
 
-  it("last 12 hours from their last use", () => {
-    const { sessions, token, clock } = open();
+  it("last 12 hours from their last use", async () => {
+    const { sessions, token, clock } = await open();
     clock.advance(11 * 3_600_000);
     expect(sessions.check(token)).toMatchObject({ kind: "dashboard", level: "admin", agents: "*" });
     clock.advance(11 * 3_600_000);
@@ -143,25 +160,88 @@ describe("dashboard sessions", () => {
     expect(sessions.check(token)).toBeUndefined();
   });
 
-  it("end with a logout and with their key", () => {
-    const { sessions, token, replace } = open();
-    const second = sessions.open(make([entry({ key: "root", admin: true })]).verify("root").id).token;
-    sessions.close(second);
+  it("end with a logout and with their key", async () => {
+    const { sessions, id, token, replace } = await open();
+    const { token: second } = await sessions.open(id);
+    await sessions.close(second);
     expect(sessions.check(second)).toBeUndefined();
     expect(sessions.check(token)).toBeDefined();
     replace([entry({ key: "root" })]);
     expect(sessions.check(token)).toBeUndefined();
   });
 
-  it("are bounded: the least recently used goes", () => {
-    const { sessions, token, verify } = open();
-    const { id } = verify("root");
-    const early = sessions.open(id).token;
-    for (let i = 0; i < 998; i++) sessions.open(id);
+  it("are bounded: the least recently used goes, and its row too", async () => {
+    const { sessions, token, id, rows } = await open();
+    const { token: early } = await sessions.open(id);
+    for (let i = 0; i < 998; i++) await sessions.open(id);
     expect(sessions.check(token)).toBeDefined();
-    sessions.open(id);
+    await sessions.open(id);
     expect(sessions.check(early)).toBeUndefined();
     expect(sessions.check(token)).toBeDefined();
+    await expect.poll(async () => (await rows.all()).length).toBe(1000);
+  });
+
+  it("survive a restart with the time of their last use, but never without their key [LOGIN-1]", async () => {
+    const { sessions, token, clock, restart, replace, rows } = await open();
+    clock.advance(11 * 3_600_000);
+    expect(sessions.check(token)).toBeDefined();
+    const extended = clock.now() + 12 * 3_600_000;
+    await expect.poll(async () => (await rows.all())[0]?.expiresAt).toBe(extended);
+    clock.advance(11 * 3_600_000);
+    expect((await restart()).check(token)).toMatchObject({ kind: "dashboard", level: "admin" });
+    replace([entry({ key: "other", admin: true })]);
+    await restart();
+    replace([entry({ key: "root", admin: true })]);
+    expect((await restart()).check(token)).toBeUndefined();
+    expect(await rows.all()).toEqual([]);
+  });
+
+  it("are not in the rows any more once they have expired or were closed [LOGIN-1]", async () => {
+    const { sessions, token, id, clock, restart, rows } = await open();
+    const { token: second } = await sessions.open(id);
+    await sessions.close(second);
+    expect((await restart()).check(second)).toBeUndefined();
+    expect((await restart()).check(token)).toBeDefined();
+    clock.advance(12 * 3_600_000);
+    await restart();
+    await expect.poll(rows.all).toEqual([]);
+  });
+
+  it("stay closed when the logout overtakes the row of the login [LOGIN-2]", async () => {
+    const rows = loginRows();
+    let store: () => void = () => {};
+    const gate = new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    const slow: LoginRows = {
+      ...rows,
+      async keep(login) {
+        await gate;
+        await rows.keep(login);
+      },
+    };
+    const made = make([entry({ key: "root", admin: true })]);
+    const deps = { clock: made.clock, log: silentLogger, rows: slow, admin: made.authenticator.admin };
+    const sessions = createDashboardSessions(deps);
+    const { id } = made.verify("root");
+    const first = sessions.open(id);
+    // A thousand others push it out before it is stored.
+    const others = Array.from({ length: 1000 }, () => sessions.open(id));
+    store();
+    const { token } = await first;
+    await Promise.all(others);
+    const next = createDashboardSessions(deps);
+    await next.load();
+    expect(next.check(token)).toBeUndefined();
+    expect((await rows.all()).length).toBe(1000);
+  });
+
+  it("work on a full disk for this run, and a logout says when it could not be stored [LOGIN-2]", async () => {
+    const full = () => Promise.reject(new Error("database or disk is full"));
+    const { sessions, token } = await open({ ...loginRows(), keep: full, remove: full });
+    expect(sessions.check(token)).toBeDefined();
+    await expect(sessions.close(token)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(sessions.check(token)).toBeUndefined();
   });
 
   it("travel in an HttpOnly, SameSite=Strict cookie [COOKIE-1]", () => {

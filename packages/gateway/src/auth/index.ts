@@ -3,6 +3,7 @@ export { hasLevel, type Principal, reaches } from "./principal.ts";
 export {
   createDashboardSessions,
   type DashboardSessions,
+  type LoginRows,
   openerOf,
   SESSION_COOKIE,
   sessionCookie,

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
+import { createLogins, type Logins } from "./sql/logins.ts";
 import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
 import { createShares, type StoredShares } from "./sql/shares.ts";
@@ -17,6 +18,7 @@ export type Answers<C extends readonly Change<unknown>[]> = {
 
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
+  readonly logins: Logins;
   readonly positions: Positions;
   readonly shares: StoredShares;
   /**
@@ -46,6 +48,7 @@ export function createStore(db: Database): Store {
     slow: db.slow,
   };
   return {
+    logins: createLogins(sql),
     positions: createPositions(sql),
     shares: createShares(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {

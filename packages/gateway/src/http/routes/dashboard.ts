@@ -34,7 +34,7 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
   const tokenOf = (req: IncomingMessage) => sessionToken(req.headers.cookie, req.socket.localPort ?? 0);
 
   return [
-    endpoint(routes.dashboardLogin, ({ body, req }) => {
+    endpoint(routes.dashboardLogin, async ({ body, req }) => {
       if (!authenticator.configured()) {
         throw new GatewayError("UNAVAILABLE", "No key is configured, so no login is possible.");
       }
@@ -42,12 +42,12 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
       if (!hasLevel(principal, "admin")) {
         throw new GatewayError("FORBIDDEN", "The dashboard requires an admin key.");
       }
-      const { token, expiresAt } = sessions.open(principal.id);
+      const { token, expiresAt } = await sessions.open(principal.id);
       return json({ expiresAt }, 200, { "Set-Cookie": sessionCookie(token, place(req)) });
     }),
-    endpoint(routes.dashboardLogout, ({ req }) => {
+    endpoint(routes.dashboardLogout, async ({ req }) => {
       const token = tokenOf(req);
-      if (token) sessions.close(token);
+      if (token) await sessions.close(token);
       return { status: 204, empty: true, headers: { "Set-Cookie": sessionCookie(null, place(req)) } };
     }),
     endpoint(routes.dashboardSession, ({ req }) => {
@@ -60,7 +60,7 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
       async ({ principal, req }) => {
         const page = await files.page(200);
         if (principal.kind !== "key") return page;
-        const { token } = sessions.open(principal.id);
+        const { token } = await sessions.open(principal.id);
         return { ...page, headers: { ...page.headers, "Set-Cookie": sessionCookie(token, place(req)) } };
       },
       { unauthorized: () => files.page(401) },

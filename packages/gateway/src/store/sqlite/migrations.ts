@@ -79,6 +79,7 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE channel_outbox ADD COLUMN uncertain_at INTEGER;
    CREATE INDEX channel_outbox_unsettled ON channel_outbox (agent_id, state, id)
      WHERE state IN ('unknown', 'failed');`,
+  `CREATE TABLE logins (digest TEXT PRIMARY KEY, key_id TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID;`,
 ];
 
 /** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */
