@@ -12,6 +12,8 @@ export interface Entry {
   content: string;
   ts: number;
   role?: "user" | "assistant";
+  /** Without it, the database gives the next one. */
+  id?: number;
 }
 
 /** A real database with its threads, in a folder of its own. */
@@ -32,6 +34,7 @@ export function openStore(
     mediaDir: () => mediaDir,
     spoolDir,
   });
+  const queued = () => db.all<{ n: number }>("SELECT count(*) AS n FROM search_queue")[0]!.n;
   return {
     home,
     db,
@@ -41,7 +44,7 @@ export function openStore(
     /** Stores messages the way turns do, all in one unit. */
     async add(agentId: string, chatId: string, entries: readonly Entry[]): Promise<void> {
       const statements = [];
-      for (const { session, content, ts, role } of entries) {
+      for (const { session, content, ts, role, id } of entries) {
         statements.push(
           {
             sql: "INSERT OR IGNORE INTO chats (agent_id, chat_id, last_activity) VALUES (?, ?, 0)",
@@ -53,9 +56,9 @@ export function openStore(
             params: [session, agentId, ts, agentId, chatId],
           },
           {
-            sql: `INSERT INTO messages (chat, session, role, content, ts)
-                  SELECT chat, id, ?, ?, ? FROM sessions WHERE uuid = ?`,
-            params: [role === "assistant" ? 1 : 0, content, ts, session],
+            sql: `INSERT INTO messages (id, chat, session, role, content, ts)
+                  SELECT ?, chat, id, ?, ?, ? FROM sessions WHERE uuid = ?`,
+            params: [id ?? null, role === "assistant" ? 1 : 0, content, ts, session],
           },
           {
             sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?
@@ -74,15 +77,12 @@ export function openStore(
     /** Resolves once the index has taken in what it will take in. */
     async indexed(): Promise<void> {
       for (;;) {
-        const pending =
-          "SELECT count(*) AS n FROM messages WHERE id > (SELECT value FROM meta WHERE key = 'search_upto')";
-        if (db.all<{ n: number }>(pending)[0]!.n < 200) return;
+        if (queued() < 200) return;
         // Any reply of the writer thread: its idle work goes on in between.
         await db.writerJob("pruneTurns", { before: 0 });
       }
     },
-    upto: () =>
-      Number(db.all<{ value: string }>("SELECT value FROM meta WHERE key = 'search_upto'")[0]!.value),
+    queued,
     async close(keep = false): Promise<void> {
       await history.close();
       await db.close();

@@ -20,7 +20,7 @@ export function clearStatements(session: number): Statement[] {
     { sql: "DELETE FROM messages WHERE session = ?", params: [session] },
     { sql: "UPDATE sessions SET message_count = 0, last_message = NULL WHERE id = ?", params: [session] },
     {
-      sql: `UPDATE chats SET indexed_ts = 0, disordered = 0 WHERE id = (SELECT chat FROM sessions WHERE id = ?)
+      sql: `UPDATE chats SET indexed_ts = 0, indexed_id = 0, disordered = 0 WHERE id = (SELECT chat FROM sessions WHERE id = ?)
             AND NOT EXISTS (SELECT 1 FROM messages WHERE chat = chats.id)`,
       params: [session],
     },

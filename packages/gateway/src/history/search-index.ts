@@ -7,6 +7,9 @@ import { chatGram, chatTrigram, fold, gramsOf } from "./fold.ts";
  */
 export const LONG_BYTES = 65_536;
 
+/** Holds for a message, of a table `messages`, that the index has. */
+export const IS_INDEXED = "NOT EXISTS (SELECT 1 FROM search_queue WHERE message = messages.id)";
+
 /** Below this many new messages search scans them, and a turn costs the index nothing. */
 const MIN_PENDING = 200;
 /** Or this many bytes. */
@@ -39,8 +42,9 @@ export function prepareSearch(db: Connection): void {
   db.raw.exec(`BEGIN IMMEDIATE;
     INSERT INTO search_text (search_text) VALUES ('delete-all');
     INSERT INTO search_grams (search_grams) VALUES ('delete-all');
-    UPDATE meta SET value = '0' WHERE key = 'search_upto';
-    UPDATE chats SET indexed_ts = 0, disordered = 0`);
+    DELETE FROM search_queue;
+    INSERT INTO search_queue SELECT id FROM messages;
+    UPDATE chats SET indexed_ts = 0, indexed_id = 0, disordered = 0`);
   db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('search_unicode', ?)", [unicode]);
   db.raw.exec("COMMIT");
 }
@@ -50,7 +54,7 @@ const gramEntry = (chat: number, folded: string) => `${chatGram(chat)} ${gramsOf
 /** Statements that remove messages from the index, before they are deleted; `which` is a condition on `messages`. */
 export function unindexStatements(which: string, params: readonly Param[]): Statement[] {
   const indexed = `FROM messages WHERE ${which} AND octet_length(content) <= ${LONG_BYTES}
-    AND id <= (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'search_upto') ORDER BY id`;
+    AND ${IS_INDEXED} ORDER BY id`;
   return [
     {
       sql: `INSERT INTO search_text (search_text, rowid, chat, content)
@@ -65,16 +69,13 @@ export function unindexStatements(which: string, params: readonly Param[]): Stat
   ];
 }
 
-/** Last message that the index holds. */
-export function indexedUpto(db: Connection): number {
-  return Number(db.get("SELECT value FROM meta WHERE key = 'search_upto'")?.value ?? 0);
-}
+/** Messages that the index does not hold yet. Triggers keep the queue, because ids do not rise in the order of commits. */
+export const QUEUED = "search_queue q CROSS JOIN messages m ON m.id = q.message";
 
-function enoughPending(db: Connection, upto: number): boolean {
+function enoughPending(db: Connection): boolean {
   const row = db.get(
     `SELECT count(*) AS n, total(min(octet_length(content), ${LONG_BYTES})) AS bytes
-     FROM (SELECT content FROM messages WHERE id > ? LIMIT ${MIN_PENDING})`,
-    [upto],
+     FROM (SELECT m.content FROM ${QUEUED} LIMIT ${MIN_PENDING})`,
   ) as { n: number; bytes: number };
   return row.n >= MIN_PENDING || row.bytes >= MIN_PENDING_BYTES;
 }
@@ -84,17 +85,16 @@ function enoughPending(db: Connection, upto: number): boolean {
  * worth another step: the last few stay for search to scan.
  */
 export function indexStep(db: Connection): boolean {
-  const upto = indexedUpto(db);
-  if (!enoughPending(db, upto)) return false;
+  if (!enoughPending(db)) return false;
   const rows = db
     .prepare(
-      `SELECT id, chat, ts, iif(octet_length(content) > ${LONG_BYTES}, NULL, content) AS content
-       FROM messages WHERE id > ? ORDER BY id LIMIT ${SLICE_ROWS}`,
+      `SELECT m.id, m.chat, m.ts, iif(octet_length(m.content) > ${LONG_BYTES}, NULL, m.content) AS content
+       FROM ${QUEUED} ORDER BY q.message LIMIT ${SLICE_ROWS}`,
     )
-    .iterate(upto) as Iterable<unknown> as Iterable<Pending>;
+    .iterate() as Iterable<unknown> as Iterable<Pending>;
   const order = createOrder(db);
   const until = performance.now() + SLICE_MS;
-  let last = upto;
+  let last = 0;
   for (const { id, chat, ts, content } of rows) {
     if (content !== null) {
       const folded = fold(content);
@@ -104,34 +104,40 @@ export function indexStep(db: Connection): boolean {
         folded,
       ]);
       db.run("INSERT INTO search_grams (rowid, grams) VALUES (?, ?)", [id, gramEntry(chat, folded)]);
-      order.add(chat, ts);
+      order.add(chat, id, ts);
     }
     last = id;
     if (performance.now() > until) break;
   }
   order.store();
-  db.run("UPDATE meta SET value = ? WHERE key = 'search_upto'", [String(last)]);
-  return enoughPending(db, last);
+  db.run("DELETE FROM search_queue WHERE message <= ?", [last]);
+  return enoughPending(db);
 }
 
 /** Notes for each chat whether ids and times rise together: then the newest hits are those of the highest ids. */
 function createOrder(db: Connection) {
-  const chats = new Map<number, { latest: number; disordered: boolean }>();
+  const chats = new Map<number, { latest: number; highest: number; disordered: boolean }>();
   return {
-    add(chat: number, ts: number) {
+    add(chat: number, id: number, ts: number) {
       let state = chats.get(chat);
       if (!state) {
-        const row = db.get("SELECT indexed_ts, disordered FROM chats WHERE id = ?", [chat]);
-        state = { latest: Number(row?.indexed_ts ?? 0), disordered: row?.disordered === 1 };
+        const row = db.get("SELECT indexed_ts, indexed_id, disordered FROM chats WHERE id = ?", [chat]);
+        state = {
+          latest: Number(row?.indexed_ts ?? 0),
+          highest: Number(row?.indexed_id ?? 0),
+          disordered: row?.disordered === 1,
+        };
         chats.set(chat, state);
       }
-      if (ts < state.latest) state.disordered = true;
-      else state.latest = ts;
+      if (ts < state.latest || id < state.highest) state.disordered = true;
+      state.latest = Math.max(state.latest, ts);
+      state.highest = Math.max(state.highest, id);
     },
     store() {
-      for (const [chat, { latest, disordered }] of chats) {
-        db.run("UPDATE chats SET indexed_ts = ?, disordered = ? WHERE id = ?", [
+      for (const [chat, { latest, highest, disordered }] of chats) {
+        db.run("UPDATE chats SET indexed_ts = ?, indexed_id = ?, disordered = ? WHERE id = ?", [
           latest,
+          highest,
           disordered ? 1 : 0,
           chat,
         ]);

@@ -2,7 +2,7 @@ import type { searchPage } from "@agent-gateway/contract";
 import type { Connection, Param } from "../store/sqlite/index.ts";
 import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
 import { MESSAGE_COLUMNS, type MessageRow, scopeOf, toRecord } from "./records.ts";
-import { indexedUpto, LONG_BYTES } from "./search-index.ts";
+import { IS_INDEXED, LONG_BYTES, QUEUED } from "./search-index.ts";
 
 /** A literal text to find in one chat, in any script, ignoring case. */
 export interface SearchQuery {
@@ -38,7 +38,7 @@ const MAX_WALKED = 20_000;
 
 /**
  * Messages that contain `q`, the newest first, with their exact number. Must run inside one transaction: the index
- * answers for the messages up to its watermark, the newer ones and the very long ones are scanned.
+ * answers for the messages that it holds, the newest ones and the very long ones are scanned.
  */
 export function search(db: Connection, query: SearchQuery): SearchPage {
   const read = <T>(sql: string, params: readonly Param[] = []) => db.all(sql, params) as T[];
@@ -134,10 +134,10 @@ function walk(db: Connection, needle: string, scope: Scope, count: number): Hit[
   const [owner, value] = scope.session === undefined ? ["chat", scope.chat] : ["session", scope.session];
   const rows = db
     .prepare(
-      `SELECT id, ts, content FROM messages WHERE ${owner} = ? AND +id <= ?
+      `SELECT id, ts, content FROM messages WHERE ${owner} = ? AND ${IS_INDEXED}
        AND octet_length(content) <= ${LONG_BYTES} ORDER BY ts DESC, id DESC LIMIT ${MAX_WALKED}`,
     )
-    .iterate(value, indexedUpto(db)) as Iterable<unknown> as Iterable<Hit & { content: string }>;
+    .iterate(value) as Iterable<unknown> as Iterable<Hit & { content: string }>;
   for (const { id, ts, content } of rows) {
     if (!fold(content).includes(needle)) continue;
     hits.push({ id, ts });
@@ -158,9 +158,9 @@ function scan(db: Connection, scope: Scope, needle: string): Hit[] {
     }
   };
   look(
-    `SELECT id, ts, content FROM messages WHERE id > ? AND +chat = ? ${own}
+    `SELECT id, ts, content FROM ${QUEUED} WHERE +chat = ? ${own}
      AND octet_length(content) <= ${LONG_BYTES}`,
-    [indexedUpto(db), scope.chat, ...rest],
+    [scope.chat, ...rest],
   );
   look(
     `SELECT id, ts, content FROM messages INDEXED BY messages_long

@@ -80,6 +80,15 @@ const MIGRATIONS: readonly string[] = [
    CREATE INDEX channel_outbox_unsettled ON channel_outbox (agent_id, state, id)
      WHERE state IN ('unknown', 'failed');`,
   `CREATE TABLE logins (digest TEXT PRIMARY KEY, key_id TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID;`,
+  `CREATE TABLE search_queue (message INTEGER PRIMARY KEY);
+   INSERT INTO search_queue SELECT id FROM messages
+     WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'search_upto');
+   DELETE FROM meta WHERE key = 'search_upto';
+   CREATE TRIGGER search_queue_add AFTER INSERT ON messages
+     BEGIN INSERT INTO search_queue (message) VALUES (new.id); END;
+   CREATE TRIGGER search_queue_drop AFTER DELETE ON messages
+     BEGIN DELETE FROM search_queue WHERE message = old.id; END;
+   ALTER TABLE chats ADD COLUMN indexed_id INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */

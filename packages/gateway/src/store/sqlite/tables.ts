@@ -9,6 +9,8 @@ export interface Tables {
     last_activity: number;
     /** Latest `ts` among the messages that search has indexed. */
     indexed_ts: number;
+    /** Highest id among them. */
+    indexed_id: number;
     /** 1 once an indexed message was older than one with a lower id (an import, a clock set back). */
     disordered: number;
   };
