@@ -23,7 +23,7 @@ it("copies no image while the disk is below its floor [SEND-SPACE-1]", async () 
       done.push("sent");
       return { status: "sent" };
     },
-    lastInboundAccount: () => undefined,
+    lastInboundAccount: async () => undefined,
     allowed: async () => true,
     roots: () => [workspace],
     takeSpace(bytes) {

@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { inState, removeState } from "../lib/guarded/state.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import type { Store } from "../store/index.ts";
 import type { Delivery } from "./delivery/index.ts";
 import type { ChannelPlace } from "./types.ts";
 
@@ -19,7 +19,7 @@ export interface Handshake {
 }
 
 export interface HandshakeDeps {
-  db: Database;
+  store: Pick<Store, "commit">;
   clock: Clock;
   log: Logger;
   delivery: Delivery;
@@ -32,21 +32,21 @@ const TEXT = "You are connected. Send a message to talk to the agent.";
  * Notifies approved senders that they are connected. The file is the intent: it is removed once the message is sent, and
  * its modification time identifies the message, so that no approval is announced twice.
  */
-export function createHandshakes({ db, clock, log, delivery, list }: HandshakeDeps) {
+export function createHandshakes({ store, clock, log, delivery, list }: HandshakeDeps) {
   const oneByOne = createMutex();
 
   const confirm = async (place: ChannelPlace, { senderId, chatId, file }: Handshake): Promise<void> => {
     const stats = await inState(dirname(file), (folder) => folder.stat(basename(file)));
     if (!stats) return;
     const key = uuidOf(`${place.agentId}/${place.channel}/${senderId}/${stats.mtimeMs}`);
-    const known = delivery.hasHandshake(place, key);
+    const known = await delivery.handshake(place, key);
     if (known?.state === "pending" || known?.state === "sending") return;
     if (known) {
       await removeState(file);
       return;
     }
-    await db.write(
-      ...delivery.add({
+    await store.commit(
+      delivery.add({
         place,
         chatId,
         inbox: null,

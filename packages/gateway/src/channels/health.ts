@@ -2,7 +2,6 @@ import type { ChannelState } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Store } from "../store/index.ts";
-import type { Database } from "../store/sqlite/index.ts";
 import { deviceAccounts, isConfigured, isEnabled, placeKey } from "./place.ts";
 import type { ConnectionState } from "./supervisor.ts";
 import { CHANNELS, type ChannelName, type ChannelPlace, type SendOutcome } from "./types.ts";
@@ -20,42 +19,53 @@ type Facts = Pick<
 export interface HealthSources {
   state(place: ChannelPlace): ConnectionState | undefined;
   /** Messages that wait for their turn, and replies that wait to be sent. */
-  queued(place: ChannelPlace): number;
+  queued(place: ChannelPlace): Promise<number>;
   /** Replies with an unknown outcome. */
-  unknown(place: ChannelPlace): number;
+  unknown(place: ChannelPlace): Promise<number>;
 }
 
 /** The last proof of life of each channel. */
-export function createHealth({ db, store, clock }: { db: Database; store: Store; clock: Clock }) {
-  const inbound = new Map<string, number>();
-  const outbound = new Map<string, { at: number | null; error: string | null }>();
+export function createHealth({
+  store,
+  clock,
+}: {
+  store: Pick<Store, "inbox" | "outbox" | "positions" | "commit">;
+  clock: Clock;
+}) {
+  /** When the latest message of each place came in and went out; absent until read, null if there is none. */
+  const inbound = new Map<string, number | null>();
+  const outbound = new Map<string, number | null>();
+  const errors = new Map<string, string | null>();
   const saved = new Map<string, number>();
 
-  const latest = (table: "inbox" | "outbox", { agentId, channel, account }: ChannelPlace): number | null => {
-    // Only the channel's newest rows are checked, which the index returns without reading all of them.
-    const column = table === "inbox" ? "received_at" : "settled_at";
-    const sent = table === "inbox" ? "" : "AND state = 'sent'";
-    const rows = db.all<{ at: number }>(
-      `SELECT ${column} AS at FROM channel_${table}
-       WHERE agent_id = ? AND channel = ? AND account = ? ${sent} ORDER BY id DESC LIMIT 1`,
-      [agentId, channel, account],
-    );
-    return rows[0]?.at ?? null;
+  /** What the store knows counts only while nothing newer has happened. */
+  const remembered = async (
+    known: Map<string, number | null>,
+    key: string,
+    read: () => Promise<number | undefined>,
+  ): Promise<void> => {
+    if (known.has(key)) return;
+    const at = (await read()) ?? null;
+    if (!known.has(key)) known.set(key, at);
   };
 
-  const facts = (place: ChannelPlace, sources: HealthSources): Facts => {
+  const facts = async (place: ChannelPlace, sources: HealthSources): Promise<Facts> => {
     const key = placeKey(place);
+    const [queued, unknown] = await Promise.all([
+      sources.queued(place),
+      sources.unknown(place),
+      remembered(inbound, key, () => store.inbox.lastReceivedAt(place)),
+      remembered(outbound, key, () => store.outbox.lastSentAt(place)),
+    ]);
+    // All that is in memory is told as it is now, after the reads.
     const state = sources.state(place);
-    if (!inbound.has(key)) inbound.set(key, latest("inbox", place) ?? 0);
-    if (!outbound.has(key)) outbound.set(key, { at: latest("outbox", place), error: null });
-    const out = outbound.get(key)!;
     return {
       connected: state?.connected === true && (state.until === null || clock.now() < state.until),
-      lastInboundAt: inbound.get(key) || null,
-      lastOutboundAt: out.at,
-      lastError: state?.lastError ?? out.error,
-      queued: sources.queued(place),
-      unknown: sources.unknown(place),
+      lastInboundAt: inbound.get(key) ?? null,
+      lastOutboundAt: outbound.get(key) ?? null,
+      lastError: state?.lastError ?? errors.get(key) ?? null,
+      queued,
+      unknown,
     };
   };
 
@@ -64,10 +74,10 @@ export function createHealth({ db, store, clock }: { db: Database; store: Store;
     return times.length > 0 ? Math.max(...times) : null;
   };
 
-  const ofChannel = (agent: AgentConfig, channel: ChannelName, sources: HealthSources) => {
+  const ofChannel = async (agent: AgentConfig, channel: ChannelName, sources: HealthSources) => {
     const of = (account: string) => facts({ agentId: agent.id, channel, account }, sources);
     if (channel !== "devicechat") return of("");
-    const accounts = deviceAccounts(agent).map((id) => ({ id, ...of(id) }));
+    const accounts = await Promise.all(deviceAccounts(agent).map(async (id) => ({ id, ...(await of(id)) })));
     return {
       connected: accounts.some(({ connected }) => connected),
       lastInboundAt: newest(accounts.map(({ lastInboundAt }) => lastInboundAt)),
@@ -84,13 +94,11 @@ export function createHealth({ db, store, clock }: { db: Database; store: Store;
       inbound.set(placeKey(place), clock.now());
     },
     onOutcome(place: ChannelPlace, outcome: SendOutcome) {
-      const before = outbound.get(placeKey(place)) ?? { at: latest("outbox", place), error: null };
-      outbound.set(
-        placeKey(place),
-        outcome.status === "sent"
-          ? { at: clock.now(), error: null }
-          : { ...before, error: outcome.status === "markup" ? before.error : outcome.reason },
-      );
+      const key = placeKey(place);
+      if (outcome.status === "sent") {
+        outbound.set(key, clock.now());
+        errors.set(key, null);
+      } else if (outcome.status !== "markup") errors.set(key, outcome.reason);
     },
     /** A valid call of the provider; saved across restarts, at most once a minute. */
     prove(place: ChannelPlace, state: ConnectionState) {
@@ -105,23 +113,17 @@ export function createHealth({ db, store, clock }: { db: Database; store: Store;
       saved.set(key, passed);
       store.commit(store.positions.save(place, String(now))).catch(() => saved.delete(key));
     },
-    /** Account that received the latest message of a chat. */
-    lastInboundAccount(agentId: string, channel: ChannelName, chatId: string): string | undefined {
-      return db.all<{ account: string }>(
-        `SELECT account FROM channel_inbox WHERE agent_id = ? AND channel = ? AND chat_id = ?
-         ORDER BY id DESC LIMIT 1`,
-        [agentId, channel, chatId],
-      )[0]?.account;
-    },
     /** Each place separately. */
     reports: (places: readonly ChannelPlace[], sources: HealthSources) =>
-      places.map((place) => ({ ...place, ...facts(place, sources) })),
-    list: (agent: AgentConfig, sources: HealthSources): ChannelState[] =>
-      CHANNELS.map((channel) => ({
-        channel,
-        enabled: isEnabled(agent, channel),
-        configured: isConfigured(agent, channel),
-        ...ofChannel(agent, channel, sources),
-      })),
+      Promise.all(places.map(async (place) => ({ ...place, ...(await facts(place, sources)) }))),
+    list: (agent: AgentConfig, sources: HealthSources): Promise<ChannelState[]> =>
+      Promise.all(
+        CHANNELS.map(async (channel) => ({
+          channel,
+          enabled: isEnabled(agent, channel),
+          configured: isConfigured(agent, channel),
+          ...(await ofChannel(agent, channel, sources)),
+        })),
+      ),
   };
 }

@@ -5,7 +5,7 @@ import { bootId } from "../lib/boot-id.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
-import type { Store } from "../store/index.ts";
+import { fromStatements, type Store } from "../store/index.ts";
 import type { Database } from "../store/sqlite/index.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
 import { createDelivery } from "./delivery/index.ts";
@@ -19,7 +19,15 @@ import { deviceAccounts, placesOf } from "./place.ts";
 import { splitFor } from "./render/index.ts";
 import type { ChannelStep } from "./steps.ts";
 import { createTrace } from "./trace.ts";
-import type { AccessPort, ChannelPlace, Content, InboundMessage, SendOutcome, Target } from "./types.ts";
+import type {
+  AccessPort,
+  ChannelName,
+  ChannelPlace,
+  Content,
+  InboundMessage,
+  SendOutcome,
+  Target,
+} from "./types.ts";
 
 const MAX_NAME_CHARS = 128;
 
@@ -93,14 +101,14 @@ const KEEP_DENIED_MS = 3 * DAY_MS;
 
 /** Everything between the providers of chat channels and the core's sessions. */
 export function createChannels(deps: ChannelsDeps) {
-  const { db, clock, access } = deps;
+  const { db, store, clock, access } = deps;
   const log = deps.log;
   const agent = (id: string) => deps.agents().find((entry) => entry.id === id);
   const adapter: Adapters["get"] = (place) => adapters.get(place);
-  const health = createHealth({ db, store: deps.store, clock });
+  const health = createHealth({ store, clock });
   const inboundMedia = createInboundMedia({ media: deps.media, clock, log });
   const delivery = createDelivery({
-    db,
+    store,
     clock,
     log,
     adapter,
@@ -129,9 +137,9 @@ export function createChannels(deps: ChannelsDeps) {
     deps.takeSpace();
     await intake.receive(place, messages.map(withPlainName));
   };
-  const handshakes = createHandshakes({ db, clock, log, delivery, list: access.handshakes });
+  const handshakes = createHandshakes({ store, clock, log, delivery, list: access.handshakes });
   const adapters = createAdapters({
-    store: deps.store,
+    store,
     clock,
     log,
     agents: deps.agents,
@@ -155,14 +163,14 @@ export function createChannels(deps: ChannelsDeps) {
 
   const sources = {
     state: adapters.state,
-    queued: (place: ChannelPlace) => intake.queued(place) + delivery.queued(place),
+    queued: async (place: ChannelPlace) => intake.queued(place) + (await delivery.queued(place)),
     unknown: delivery.unsettled.unknown,
   };
   /** State of an agent's channels. */
   const list = async (agentId: string): Promise<ChannelState[]> => {
     const config = agent(agentId);
     if (!config) return [];
-    const states = health.list(config, sources);
+    const states = await health.list(config, sources);
     return Promise.all(
       states.map(async (state) => {
         const problem = await access.problem({ agentId, channel: state.channel, account: "" }, config);
@@ -172,13 +180,13 @@ export function createChannels(deps: ChannelsDeps) {
   };
 
   const abandon = (which: { agentId: string } | { before: number }, why: string) => [
-    intake.abandon(which, clock.now(), why),
+    fromStatements(intake.abandon(which, clock.now(), why)),
     delivery.abandon(which, clock.now(), why),
   ];
   const sweep = () =>
-    db
-      .write(
-        ...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
+    store
+      .commit(
+        fromStatements(...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS)),
         delivery.forget(clock.now() - KEEP_MS),
         // For example, those of an agent that has been missing from the configuration all this time.
         ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
@@ -207,7 +215,8 @@ export function createChannels(deps: ChannelsDeps) {
     sendNow: (place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome> =>
       delivery.now({ place, chatId: target.chatId, inbox: null, purpose: "direct", target, content }),
     /** Account that received the latest message of a chat. */
-    lastInboundAccount: health.lastInboundAccount,
+    lastInboundAccount: (agentId: string, channel: ChannelName, chatId: string) =>
+      store.inbox.lastAccount({ agent_id: agentId, channel, chat_id: chatId }),
 
     list,
     /** State and policy of each channel, for the agent's record. */
@@ -222,7 +231,7 @@ export function createChannels(deps: ChannelsDeps) {
       return Object.fromEntries(await Promise.all(entries));
     },
     /** Every connection of an enabled channel, for monitoring. */
-    reports: () => deps.agents().flatMap((config) => health.reports(placesOf(config), sources)),
+    reports: () => health.reports(deps.agents().flatMap(placesOf), sources),
 
     /** Decides about what a crash left behind; runs before anything else in the gateway accepts a message. */
     async recover() {
@@ -244,7 +253,7 @@ export function createChannels(deps: ChannelsDeps) {
     },
     /** Closes waiting messages of an agent that is removed for good; one merely missing from the file keeps its messages. */
     async removeAgent(agentId: string) {
-      await db.write(...abandon({ agentId }, "The agent was removed."));
+      await store.commit(...abandon({ agentId }, "The agent was removed."));
     },
     /** Accepts nothing more; running turns are not affected. */
     stopIntake() {

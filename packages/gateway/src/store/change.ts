@@ -1,4 +1,4 @@
-import type { Param, Statement, StatementResult } from "./sqlite/index.ts";
+import type { Param, Row, Statement, StatementResult } from "./sqlite/index.ts";
 
 declare const outcome: unique symbol;
 
@@ -25,7 +25,22 @@ const opaque = <T>(change: SqlChange<T>) => change as unknown as Change<T>;
 export const change = (...statements: readonly Statement[]): Change =>
   opaque({ statements, result: () => undefined });
 
+/** A change of one statement that is meant for one row; answers whether it hit it. */
+export const hitting = (statement: Statement): Change<boolean> =>
+  opaque({ statements: [statement], result: ([only]) => only!.changes > 0 });
+
+/** A change of one statement with `RETURNING`, and what its rows mean. */
+export const returning = <T>(statement: Statement, result: (rows: readonly Row[]) => T): Change<T> =>
+  opaque({ statements: [statement], result: ([only]) => result(only!.rows) });
+
 const inside = <T>(made: Change<T>) => made as unknown as SqlChange<T>;
+
+/** Several changes as one, which answers what the first does. */
+export const followed = <T>(first: Change<T>, ...others: readonly Change<unknown>[]): Change<T> =>
+  opaque({
+    statements: [first, ...others].flatMap(statementsOf),
+    result: (results) => inside(first).result(results.slice(0, statementsOf(first).length)),
+  });
 
 export const statementsOf = (made: Change<unknown>): readonly Statement[] => inside(made).statements;
 

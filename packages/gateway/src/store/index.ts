@@ -1,6 +1,8 @@
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
+import { createInbox, type Inbox } from "./sql/inbox.ts";
 import { createLogins, type Logins } from "./sql/logins.ts";
+import { createOutbox, type Outbox } from "./sql/outbox.ts";
 import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
 import { createShares, type StoredShares } from "./sql/shares.ts";
@@ -8,7 +10,9 @@ import { type Database, openDatabase } from "./sqlite/index.ts";
 
 /** `fromStatements` is for rooms that still write statements themselves. */
 export { type Change, change as fromStatements } from "./change.ts";
-export type { Positions } from "./sql/positions.ts";
+export type { Inbox, InboxRow } from "./sql/inbox.ts";
+export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
+export type { Positions, StoredPlace } from "./sql/positions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 
 /** What each change of a commit answers. */
@@ -19,6 +23,8 @@ export type Answers<C extends readonly Change<unknown>[]> = {
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
   readonly logins: Logins;
+  readonly inbox: Inbox;
+  readonly outbox: Outbox;
   readonly positions: Positions;
   readonly shares: StoredShares;
   /**
@@ -44,11 +50,13 @@ export function openStore(file: string, clock: Clock): Store {
 /** The repositories over an open database. */
 export function createStore(db: Database): Store {
   const sql: Sql = {
-    read: async (text, params) => db.all(text, params),
+    read: (text, params) => db.read(text, params),
     slow: db.slow,
   };
   return {
     logins: createLogins(sql),
+    inbox: createInbox(sql),
+    outbox: createOutbox(sql),
     positions: createPositions(sql),
     shares: createShares(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {

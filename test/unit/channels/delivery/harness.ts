@@ -10,6 +10,7 @@ import type {
   Outgoing,
   SendOutcome,
 } from "../../../../packages/gateway/src/channels/types.ts";
+import { createStore } from "../../../../packages/gateway/src/store/index.ts";
 import type { Database } from "../../../../packages/gateway/src/store/sqlite/index.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { memoryDatabase } from "../../../fixtures/memory-db.ts";
@@ -56,8 +57,9 @@ export function startDelivery({
     repeatable: (outgoing) => repeatable?.(outgoing) ?? false,
     close: async () => {},
   };
+  const store = createStore(db);
   const delivery = createDelivery({
-    db,
+    store,
     clock,
     log: recordingLogger(),
     adapter: () => (connected ? adapter : undefined),
@@ -67,6 +69,7 @@ export function startDelivery({
   });
   return {
     db,
+    store,
     clock,
     delivery,
     adapter,
@@ -88,8 +91,8 @@ export function startDelivery({
       texts: readonly string[],
       { chatId = "c", inbox = null as number | null, replaces = false } = {},
     ) {
-      await db.write(
-        ...delivery.add({
+      await store.commit(
+        delivery.add({
           place: PLACE,
           chatId,
           inbox,

@@ -22,7 +22,7 @@ describe("a receipt with the key of a message", () => {
       expect(rig.rows("state, provider_id, reason, content")).toEqual([
         { state: "sent", provider_id: "p1", reason: null, content: null },
       ]);
-      expect(rig.delivery.unsettled.unknown(PLACE)).toBe(0);
+      expect(await rig.delivery.unsettled.unknown(PLACE)).toBe(0);
       expect(await rig.delivery.unsettled.list("a", { limit: 9 })).toEqual([]);
       await rig.delivery.receipt(PLACE, { messageId: "p1", ...FAILED });
       expect(rig.rows("state, reason")).toEqual([FAILED]);

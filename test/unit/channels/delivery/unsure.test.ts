@@ -11,7 +11,7 @@ describe("a send of unknown outcome", () => {
     await settled();
     expect(rig.texts()).toEqual(["one", "two"]);
     expect(rig.states()).toEqual(["unknown", "sent"]);
-    expect(rig.delivery.unsettled.unknown(PLACE)).toBe(1);
+    expect(await rig.delivery.unsettled.unknown(PLACE)).toBe(1);
   });
 
   it("is repeated with its key where the provider takes it once, before what follows [CH-UNSURE-2]", async () => {
@@ -152,7 +152,7 @@ describe("what may not have arrived", () => {
     await Promise.allSettled([sendAgain("a", 1), sendAgain("a", 1)]);
     await settled();
     expect(rig.texts()).toEqual(["one", "two", "three", "one"]);
-    expect(unknown(PLACE)).toBe(0);
+    expect(await unknown(PLACE)).toBe(0);
     expect((await list("a", { state: "unknown", limit: 1 }))[0]).toMatchObject({
       sendable: false,
       text: null,
@@ -166,8 +166,8 @@ describe("what may not have arrived", () => {
   it("shows no pairing code [CH-UNSURE-4]", async () => {
     const rig = startDelivery();
     rig.answers.push({ status: "failed", reason: "Blocked." });
-    await rig.db.write(
-      ...rig.delivery.add({
+    await rig.store.commit(
+      rig.delivery.add({
         place: PLACE,
         chatId: "c",
         inbox: null,

@@ -113,6 +113,7 @@ export function startIntake({
   };
   const intake = createIntake({
     db,
+    store: out.store,
     clock,
     log,
     agent: (id) => (id === "a" ? agent : undefined),

@@ -1,11 +1,11 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Database } from "../../store/sqlite/index.ts";
+import type { Outbox, OutboxRow, Store } from "../../store/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
 import type { ChannelAdapter, Content, Sendable, SendOutcome } from "../types.ts";
 import type { Flight } from "./journal.ts";
-import type { OutboxRow, OutboxStore, StoredTarget } from "./store.ts";
+import type { StoredTarget } from "./sending.ts";
 
 /** Adapters end an attempt within 60 s; one that does not is given up, and its outcome is unknown. */
 const ATTEMPT_MS = 75_000;
@@ -13,19 +13,22 @@ const NOT_RECORDED = "The gateway could not record the attempt to send; the disk
 const TOO_SLOW = "Preparing the message took too long.";
 
 interface AttemptDeps {
-  db: Pick<Database, "write">;
-  store: OutboxStore;
+  store: Pick<Store, "outbox" | "commit">;
   clock: Clock;
   log: Logger;
   step(label: ChannelStep): void;
 }
 
 /** What a row says is to be sent; undefined when it says nothing. */
-export function outgoingOf(store: OutboxStore, row: OutboxRow): Sendable | undefined {
+export async function outgoingOf(
+  outbox: Pick<Outbox, "progressOf">,
+  row: OutboxRow,
+): Promise<Sendable | undefined> {
   const content = JSON.parse(row.content ?? "null") as Content | null;
   if (!content) return undefined;
   const { replaces, handshake: _, ...target } = JSON.parse(row.target) as StoredTarget;
-  const sent = replaces && content.kind === "text" ? store.progressOf(row.inbox) : undefined;
+  const changes = replaces && content.kind === "text" && row.inbox !== null;
+  const sent = changes ? await outbox.progressOf(row.inbox!) : undefined;
   return {
     target,
     content,
@@ -45,7 +48,7 @@ export async function attempt(
   let outgoing: Sendable | undefined;
   let there = true;
   try {
-    outgoing = outgoingOf(deps.store, row);
+    outgoing = await outgoingOf(deps.store.outbox, row);
     if (outgoing?.content.kind === "file") there = await exists(outgoing.content.path);
   } catch (error) {
     deps.log.error({ err: error, row: row.id }, "could not read a message; trying again");
@@ -61,7 +64,7 @@ export async function attempt(
   // Gone or too old to change: the text then comes as a message of its own. That is on disk first, or a crash would
   // leave it open which of the two had been tried.
   try {
-    await deps.db.write(deps.store.loseProgress(row.inbox));
+    await deps.store.commit(deps.store.outbox.loseProgress(row.inbox));
   } catch {
     return { status: "retry", reason: "Could not record that the text will go out as a new message." };
   }

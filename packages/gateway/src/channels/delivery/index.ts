@@ -1,19 +1,19 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { removeState } from "../../lib/guarded/state.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Database, Statement } from "../../store/sqlite/index.ts";
+import type { Change, OutboxRow, Store } from "../../store/index.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, Receipt, SendOutcome } from "../types.ts";
 import { attempt, outgoingOf } from "./attempt.ts";
 import type { Flight, Journal } from "./journal.ts";
-import { createOutboxStore, type OutboxRow, type Sending, type StoredTarget } from "./store.ts";
+import { rowsOf, type Sending, type StoredTarget } from "./sending.ts";
 import { createUnsettled } from "./unsettled.ts";
 
-export type { Sending } from "./store.ts";
+export type { Sending } from "./sending.ts";
 
 export interface DeliveryDeps {
-  db: Database;
+  store: Pick<Store, "outbox" | "commit">;
   clock: Clock;
   log: Logger;
   /** The adapter of a place while it is enabled. */
@@ -35,6 +35,7 @@ const CLOSE_GRACE_MS = 2_000;
 /** Attempts of unknown outcome at one row, about 15 s in all; after that the chat continues without it. */
 const MOST_UNKNOWN = 5;
 const NEVER_SENT = "The gateway ended before this was sent.";
+const STOPPED = "The gateway stopped while this was being sent.";
 const NOT_REPEATED = "It may have arrived before, so it is not sent again.";
 
 /** What is sent for a caller who waits for it, or is soon of no use, is tried once. */
@@ -69,15 +70,15 @@ interface Front {
  * provider guarantees that it arrives once.
  */
 export function createDelivery(deps: DeliveryDeps) {
-  const { db, clock, log, step, journal } = deps;
-  const store = createOutboxStore(db);
+  const { store, clock, log, step, journal } = deps;
+  const { outbox } = store;
   const lanes = new Map<string, Lane>();
   const runs = new Set<Promise<void>>();
   const stopped = new AbortController();
   const laneKey = (place: ChannelPlace, chatId: string) => `${placeKey(place)}/${chatId}`;
 
   /** Retries until it succeeds, as losing the provider's answer would mean sending twice; undefined after a stop. */
-  const insist = async <T>(task: () => T | Promise<T>): Promise<T | undefined> => {
+  const insist = async <T>(task: () => Promise<T>): Promise<T | undefined> => {
     for (;;) {
       try {
         return await task();
@@ -88,8 +89,10 @@ export function createDelivery(deps: DeliveryDeps) {
       }
     }
   };
-  const record = async (...statements: Statement[]): Promise<void> => {
-    await insist(() => db.write(...statements));
+  /** Answers whether the row was still what the change expected. */
+  const record = async (change: Change<boolean>): Promise<boolean> => {
+    const answers = await insist(() => store.commit(change));
+    return answers?.[0] === true;
   };
   const report = (place: ChannelPlace, outcome: SendOutcome): void => {
     try {
@@ -100,8 +103,8 @@ export function createDelivery(deps: DeliveryDeps) {
   };
 
   /** True when a row that an earlier attempt may have delivered can be sent again. */
-  const mayRepeat = (row: OutboxRow, adapter: ChannelAdapter | undefined): boolean => {
-    const outgoing = outgoingOf(store, row);
+  const mayRepeat = async (row: OutboxRow, adapter: ChannelAdapter | undefined): Promise<boolean> => {
+    const outgoing = await outgoingOf(outbox, row);
     return outgoing !== undefined && adapter?.repeatable?.(outgoing) === true;
   };
 
@@ -122,7 +125,12 @@ export function createDelivery(deps: DeliveryDeps) {
     return refused ? { status: "unknown", reason: `${outcome.reason} ${NOT_REPEATED}` } : outcome;
   };
 
-  const settle = async (row: OutboxRow, given: SendOutcome, { lane, adapter }: Front = {}): Promise<void> => {
+  /** Resolves to whether the row was still open. */
+  const settle = async (
+    row: OutboxRow,
+    given: SendOutcome,
+    { lane, adapter }: Front = {},
+  ): Promise<boolean> => {
     const outcome = await judged(row, given, { lane, adapter });
     const now = clock.now();
     if (lane && outcome.status !== "retry") lane.unknown = 0;
@@ -133,61 +141,72 @@ export function createDelivery(deps: DeliveryDeps) {
       lane.failures = outcome.status === "retry" ? failures + Number(outcome.afterMs === undefined) : 0;
     const target = JSON.parse(row.target) as StoredTarget;
     switch (outcome.status) {
-      case "sent":
-        await record(store.settle(row.id, "sent", now, { providerId: outcome.messageId }));
+      case "sent": {
+        const settled = await record(outbox.settle(row.id, "sent", now, { providerId: outcome.messageId }));
         if (target.handshake !== undefined) await removeState(target.handshake).catch(() => {});
-        return;
+        return settled;
+      }
       case "failed":
       case "unknown":
         log.warn(
           { agent: row.agent_id, channel: row.channel, row: row.id, state: outcome.status },
           outcome.reason,
         );
-        return record(store.settle(row.id, outcome.status, now, { reason: outcome.reason }));
+        return record(outbox.settle(row.id, outcome.status, now, { reason: outcome.reason }));
       case "markup": {
         const content = JSON.parse(row.content!) as Content;
         if (content.kind !== "text" || content.plain) {
-          return record(store.settle(row.id, "failed", now, { reason: outcome.reason }));
+          return record(outbox.settle(row.id, "failed", now, { reason: outcome.reason }));
         }
-        return record(store.again(row.id, now, outcome.reason, { content: { ...content, plain: true } }));
+        const plain = JSON.stringify({ ...content, plain: true } satisfies Content);
+        return record(outbox.again(row.id, { at: now, reason: outcome.reason, content: plain }));
       }
       case "retry": {
         const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 20));
         // With jitter, so that many chats do not resume at the same moment.
         const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
-        const nextAt = now + Math.max(RETRY_LEAST_MS, pause);
-        return record(store.again(row.id, nextAt, outcome.reason, { uncertainAt }));
+        const at = now + Math.max(RETRY_LEAST_MS, pause);
+        return record(outbox.again(row.id, { at, reason: outcome.reason, uncertainAt }));
       }
       default:
         return outcome satisfies never;
     }
   };
 
-  const showEdit = async (lane: Lane, adapter: ChannelAdapter): Promise<void> => {
+  const showEdit = async (lane: Lane): Promise<void> => {
     const { inbox, text } = lane.edit!;
     lane.edit = undefined;
-    const row = store.progressOf(inbox);
-    if (row?.state !== "sent" || row.provider_id === null || !adapter.edit) return;
+    const [row, answered] = await Promise.all([outbox.progressOf(inbox), outbox.hasReply(inbox)]);
+    // The reply takes the place of this message, and may have done so already.
+    if (answered || row?.state !== "sent" || row.provider_id === null) return;
+    const adapter = deps.adapter(lane.place);
+    if (!adapter?.edit || stopped.signal.aborted) return;
     const { replaces: _r, handshake: _h, ...target } = JSON.parse(row.target) as StoredTarget;
     await adapter.edit(target, row.provider_id, text).catch(() => {});
   };
 
   const tryOnce = async (row: OutboxRow, adapter: ChannelAdapter, flight: Flight): Promise<SendOutcome> => {
-    const outcome = await attempt({ db, store, clock, log, step }, adapter, row, flight);
+    const outcome = await attempt({ store, clock, log, step }, adapter, row, flight);
     step("after-provider-answer");
     flight.answered(row, outcome);
     step("after-answer-noted");
     return outcome;
   };
 
-  const sendOne = async (row: OutboxRow, adapter: ChannelAdapter, lane: Lane): Promise<void> => {
+  const sendOne = async (row: OutboxRow, lane: Lane): Promise<void> => {
     const place = placeOf(row);
     step("before-sending-row");
     const now = clock.now();
     using flight = journal.flight(now);
-    const [marked] = await db.write(store.sending(row.id, now));
-    if (marked?.changes === 0) return;
+    const [marked] = await store.commit(outbox.sending(row.id, now));
+    // It was given up while it was being read, or a receipt settled it.
+    if (!marked) return;
     step("after-sending-row");
+    const adapter = deps.adapter(place);
+    if (!adapter || stopped.signal.aborted) {
+      await record(outbox.unsent(row.id));
+      return;
+    }
     const sending = { ...row, attempts: row.attempts + 1, sending_at: now };
     const outcome = await tryOnce(sending, adapter, flight);
     report(place, outcome);
@@ -199,24 +218,28 @@ export function createDelivery(deps: DeliveryDeps) {
     while (!stopped.signal.aborted) {
       lane.wake = new AbortController();
       try {
+        if (lane.edit && deps.adapter(lane.place)) await showEdit(lane);
+        const row = await outbox.next(lane.place, lane.chatId);
+        if (stopped.signal.aborted) break;
         const adapter = deps.adapter(lane.place);
-        if (adapter && lane.edit) await showEdit(lane, adapter);
-        const row = store.next(lane.place, lane.chatId);
-        // No await between this check and the end of the lane, or a wake-up would be lost.
-        if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) break;
+        if (!row || (!adapter && clock.now() < row.created_at + EXPIRES_MS)) {
+          // What was put into the outbox during the read may not be in its answer.
+          if (lane.wake.signal.aborted) continue;
+          // No await between this check and the end of the lane, or a wake-up would be lost.
+          break;
+        }
         const now = clock.now();
         // If the clock was set back, the row's own times lie in the future and mean nothing.
         const wait = now < (row.sending_at ?? row.created_at) ? 0 : row.next_at - now;
         if (now >= row.created_at + EXPIRES_MS) {
           const reason = row.reason ?? "The channel was off for a day.";
           await settle(row, { status: "failed", reason }, { lane });
-        } else if (row.uncertain_at !== null && !mayRepeat(row, adapter)) {
+        } else if (row.uncertain_at !== null && !(await mayRepeat(row, adapter))) {
           const outcome = { status: "unknown", reason: row.reason ?? NOT_REPEATED, final: true } as const;
-          report(lane.place, outcome);
-          await settle(row, outcome, { lane });
+          if (await settle(row, outcome, { lane })) report(lane.place, outcome);
         } else if (wait > 0) {
           await sleep(clock, wait, AbortSignal.any([lane.wake.signal, stopped.signal]));
-        } else await sendOne(row, adapter!, lane);
+        } else await sendOne(row, lane);
       } catch (error) {
         log.error({ err: error, chat: lane.chatId }, "could not send a message yet");
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
@@ -227,6 +250,7 @@ export function createDelivery(deps: DeliveryDeps) {
 
   const wake = (place: ChannelPlace, chatId: string, edit?: Lane["edit"]): void => {
     const key = laneKey(place, chatId);
+    if (stopped.signal.aborted) return;
     const known = lanes.get(key);
     if (known) {
       if (edit) known.edit = edit;
@@ -240,11 +264,10 @@ export function createDelivery(deps: DeliveryDeps) {
     void running.finally(() => runs.delete(running));
   };
 
-  const unsettled = createUnsettled({ db, clock, wake });
-  const wakeAll = (): void => {
-    if (stopped.signal.aborted) return;
+  const unsettled = createUnsettled({ store, clock, wake });
+  const wakeAll = async (): Promise<void> => {
     try {
-      for (const row of store.waiting()) wake(placeOf(row), row.chat_id);
+      for (const row of await outbox.waitingChats()) wake(placeOf(row), row.chat_id);
     } catch (error) {
       log.error({ err: error }, "could not read the outbox; trying again");
       clock.after(STORE_RETRY_MS, wakeAll);
@@ -252,11 +275,11 @@ export function createDelivery(deps: DeliveryDeps) {
   };
 
   return {
-    /** Statements that put messages into the outbox; {@link wake} the chat when they are on disk. */
-    add: (sending: Sending): Statement[] => store.add(sending, clock.now()),
+    /** Puts messages into the outbox; {@link wake} the chat when they are on disk. */
+    add: (sending: Sending): Change => outbox.add(rowsOf(sending), clock.now()),
     wake: (place: ChannelPlace, chatId: string) => wake(place, chatId),
     /** Wakes every chat that has something waiting: an adapter became available, or the gateway started. Never throws. */
-    wakeAll,
+    wakeAll: () => void wakeAll(),
 
     /** Sends at once, ahead of waiting messages, and reports the outcome. Never retried. */
     async now(sending: Omit<Sending, "contents"> & { content: Content }): Promise<SendOutcome> {
@@ -265,11 +288,7 @@ export function createDelivery(deps: DeliveryDeps) {
       const { content, ...rest } = sending;
       const now = clock.now();
       using flight = journal.flight(now);
-      const [inserted] = await db.write(
-        ...store.add({ ...rest, contents: [content], state: "sending" }, now),
-      );
-      const row = await insist(() => store.byId(Number(inserted!.rows[0]!.id)));
-      if (!row) return { status: "failed", reason: NEVER_SENT };
+      const [row] = await store.commit(outbox.addSending(rowsOf({ ...rest, contents: [content] })[0]!, now));
       const outcome = await tryOnce(row, adapter, flight);
       report(sending.place, outcome);
       await settle(row, final(outcome));
@@ -279,15 +298,16 @@ export function createDelivery(deps: DeliveryDeps) {
     /** Sends the progress message of a turn as soon as its chat's lane is free. */
     async progress(sending: Omit<Sending, "contents" | "purpose">, text: string): Promise<void> {
       const contents = [{ kind: "text" as const, text }];
-      await db.write(...store.add({ ...sending, contents, purpose: "progress" }, clock.now()));
+      const rows = rowsOf({ ...sending, contents, purpose: "progress" });
+      await store.commit(outbox.add(rows, clock.now()));
       wake(sending.place, sending.chatId);
     },
     /** Changes the text of a turn's progress message, once it has been sent. */
     changeProgress: (place: ChannelPlace, chatId: string, inbox: number, text: string) =>
       wake(place, chatId, { inbox, text }),
-    dropProgress: store.dropProgress,
+    dropProgress: outbox.dropProgress,
 
-    hasHandshake: store.hasHandshake,
+    handshake: outbox.handshake,
 
     /**
      * A provider reports later what became of a message: that it could not deliver it, or that it has one whose outcome
@@ -296,38 +316,33 @@ export function createDelivery(deps: DeliveryDeps) {
     async receipt(place: ChannelPlace, receipt: Receipt): Promise<void> {
       const { messageId, key, state, reason = "The provider could not deliver the message." } = receipt;
       const now = clock.now();
-      const uncertain = key === undefined ? [] : store.uncertainWith(place, key);
+      const isUncertain = key !== undefined && (await outbox.isUncertain(place, key));
       if (state === "failed") {
-        const given = uncertain.filter((row) => row.state === "unknown");
-        const own = given.map(({ id }) => store.settle(id, "failed", now, { providerId: messageId, reason }));
-        await db.write(store.bounced(place, messageId, reason), ...own);
-      } else if (uncertain.length > 0) {
-        await db.write(
-          ...uncertain.map(({ id }) => store.settle(id, "sent", now, { providerId: messageId })),
-        );
-      }
+        const changes = isUncertain ? [outbox.refused(place, key, messageId, now, reason)] : [];
+        await store.commit(outbox.bounced(place, messageId, reason), ...changes);
+      } else if (isUncertain) await store.commit(outbox.arrived(place, key, messageId, now));
     },
 
     /** After a start: settles the messages that were being sent, as far as their outcome is known. */
     async recover(): Promise<void> {
       const past = await journal.past();
-      const unsent: Statement[] = [];
-      for (const row of store.open()) {
+      const unsent: Change<boolean>[] = [];
+      for (const row of await outbox.beingSent()) {
         const found = past(row);
         if (found === "unsure") continue;
         const again = !ONCE.has(row.purpose);
         if (found !== "unsent") await settle(row, again ? found : final(found));
-        else if (again) unsent.push(store.unsent(row.id));
+        else if (again) unsent.push(outbox.unsent(row.id));
         else await settle(row, { status: "failed", reason: NEVER_SENT });
       }
-      await db.write(...unsent, ...store.uncertain(clock.now()));
+      await store.commit(...unsent, outbox.leaveUncertain(clock.now(), STOPPED));
       journal.start();
     },
     unsettled,
-    forget: (before: number) => store.forget(before),
-    abandon: store.abandon,
+    forget: outbox.forget,
+    abandon: outbox.abandon,
     /** Messages of a place that wait to be sent, for health. */
-    queued: store.queued,
+    queued: outbox.queued,
     /** Starts no new attempts; waits a moment for those in progress, which would otherwise become uncertain. */
     async close(): Promise<void> {
       stopped.abort();

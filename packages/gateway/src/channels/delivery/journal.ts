@@ -1,6 +1,6 @@
 import { createNotesFile } from "../../lib/notes-file.ts";
+import type { OutboxRow } from "../../store/index.ts";
 import type { SendOutcome } from "../types.ts";
-import type { OutboxRow } from "./store.ts";
 
 /** An attempt at a row, numbered by `attempts`. */
 export type Attempted = Pick<OutboxRow, "id" | "attempts">;

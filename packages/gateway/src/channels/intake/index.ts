@@ -1,6 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
+import { fromStatements } from "../../store/index.ts";
 import { isEnabled, placeKey, placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
 import { type CommandText, describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
@@ -55,9 +56,9 @@ export function createIntake(deps: IntakeDeps) {
       const buttons = index === parts.length - 1 ? said?.buttons : undefined;
       return { kind: "text", text, ...(buttons && { buttons }) };
     });
-    return db
-      .write(
-        ...delivery.add({
+    return deps.store
+      .commit(
+        delivery.add({
           place,
           chatId: last.chat_id,
           inbox: last.id,
@@ -65,11 +66,13 @@ export function createIntake(deps: IntakeDeps) {
           target: targetOf(message, last.received_at),
           contents,
         }),
-        store.settle(
-          rows.map(({ id }) => id),
-          options.state,
-          clock.now(),
-          options.note ?? null,
+        fromStatements(
+          store.settle(
+            rows.map(({ id }) => id),
+            options.state,
+            clock.now(),
+            options.note ?? null,
+          ),
         ),
       )
       .then(() => delivery.wake(place, last.chat_id));

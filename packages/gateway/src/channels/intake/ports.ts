@@ -1,7 +1,7 @@
 import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Change } from "../../store/index.ts";
+import type { Change, Store } from "../../store/index.ts";
 import type { Database } from "../../store/sqlite/index.ts";
 import type { Delivery } from "../delivery/index.ts";
 import type { ChannelStep } from "../steps.ts";
@@ -71,6 +71,7 @@ export interface SessionsPort {
 
 export interface IntakeDeps {
   db: Database;
+  store: Pick<Store, "commit">;
   clock: Clock;
   log: Logger;
   agent(agentId: string): AgentConfig | undefined;

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
 import { type Change, fromStatements } from "../../store/index.ts";
-import type { Statement } from "../../store/sqlite/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
@@ -36,7 +35,7 @@ const ROOM_MS = 60_000;
 
 /** Runs the turn of one or more messages of a chat, and puts the reply into the outbox when it ends. */
 export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: AbortSignal) {
-  const { db, clock, delivery, log } = deps;
+  const { clock, delivery, log } = deps;
 
   const idsOf = (rows: readonly InboxRow[]) => rows.map(({ id }) => id);
 
@@ -46,11 +45,11 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     message: InboundMessage,
     contents: readonly Content[],
     note: string | null,
-  ): Statement[] => {
+  ): Change[] => {
     const last = rows.at(-1)!;
     return [
       delivery.dropProgress(last.id),
-      ...delivery.add({
+      delivery.add({
         place: placeOf(last),
         chatId: last.chat_id,
         inbox: last.id,
@@ -58,13 +57,13 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         target: { ...targetOf(message, last.received_at), replaces: true },
         contents,
       }),
-      store.settle(idsOf(rows), "done", clock.now(), note),
+      fromStatements(store.settle(idsOf(rows), "done", clock.now(), note)),
     ];
   };
 
-  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Statement[] => {
+  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Change[] => {
     // The agent sent nothing and no one stopped it: the next start runs the turn as if it were new.
-    if (end.reason === "shutdown" && !end.produced) return [store.putBack(idsOf(rows))];
+    if (end.reason === "shutdown" && !end.produced) return [fromStatements(store.putBack(idsOf(rows)))];
     const contents = replyContents(deps, placeOf(rows.at(-1)!), replyText(end), end.result);
     return settle(rows, message, contents, contents.length === 0 ? "The agent said nothing." : null);
   };
@@ -136,7 +135,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         also: (sessionId) => [
           fromStatements(store.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again })),
         ],
-        closing: (end) => [fromStatements(...answer(rows, message, end))],
+        closing: (end) => answer(rows, message, end),
       });
       const afterMs = agent[place.channel]?.progressMs ?? 0;
       const shows = adapter?.edit !== undefined && afterMs > 0;
@@ -173,17 +172,17 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       target,
       contents,
     };
-    db.write(...delivery.add(sending)).then(
+    deps.store.commit(delivery.add(sending)).then(
       () => delivery.wake(place, row.chat_id),
       (error) => log.warn({ err: error }, "could not store a notice"),
     );
   };
 
   /** The reply could not be stored with the end of its turn (a full disk); retries until it is. */
-  const storeLater = async (statements: () => Statement[]): Promise<void> => {
+  const storeLater = async (changes: () => Change[]): Promise<void> => {
     while (!stopped.aborted) {
       try {
-        await db.write(...statements());
+        await deps.store.commit(...changes());
         return;
       } catch (error) {
         log.error({ err: error }, "could not store a reply; trying again");
@@ -212,7 +211,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       if (!produced) return [fromStatements(store.putBack(idsOf(rows)))];
       const contents = replyContents(deps, placeOf(last), `${text.trim()}\n\n${CUT_OFF}`.trim());
       const message = JSON.parse(last.message) as InboundMessage;
-      return [fromStatements(...settle(rows, message, contents, "A crash interrupted the turn."))];
+      return settle(rows, message, contents, "A crash interrupted the turn.");
     },
   };
 }

@@ -18,6 +18,8 @@ export interface Database {
   write(...statements: readonly Statement[]): Promise<StatementResult[]>;
   /** Reads synchronously on this thread: for index look-ups that return little. Sees every resolved `write`. */
   all<T>(sql: string, params?: readonly Param[]): T[];
+  /** The same for those who do not rely on the answer being there at once. */
+  read<T>(sql: string, params?: readonly Param[]): Promise<T[]>;
   /** Reads in the reader thread: for anything that can take more than a millisecond or two. */
   slow<T>(sql: string, params?: readonly Param[]): Promise<T[]>;
   /** Long work in the writer or the reader thread. See {@link Job}. */
@@ -82,6 +84,7 @@ export function openDatabase(file: string, clock: Clock): Database {
       return writer.unit(statements);
     },
     all: <T>(sql: string, params: readonly Param[] = []) => reads.all(sql, params) as T[],
+    read: async <T>(sql: string, params: readonly Param[] = []) => reads.all(sql, params) as T[],
     slow: <T>(sql: string, params: readonly Param[] = []) =>
       withReader((client) => client.query(sql, params)) as Promise<T[]>,
     writerJob: (name, args, options) => writer.job(name, args, options),

@@ -89,6 +89,8 @@ const MIGRATIONS: readonly string[] = [
    CREATE TRIGGER search_queue_drop AFTER DELETE ON messages
      BEGIN DELETE FROM search_queue WHERE message = old.id; END;
    ALTER TABLE chats ADD COLUMN indexed_id INTEGER NOT NULL DEFAULT 0;`,
+  `CREATE INDEX channel_inbox_queued ON channel_inbox (agent_id, channel, account)
+     WHERE state IN ('waiting', 'command', 'turn');`,
 ];
 
 /** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */

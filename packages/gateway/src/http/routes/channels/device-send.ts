@@ -22,7 +22,7 @@ export interface DeviceSendDeps {
   /** One attempt, made at once and never repeated. */
   sendNow(place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome>;
   /** Account that received the latest message of a chat. */
-  lastInboundAccount(agentId: string, jid: string): string | undefined;
+  lastInboundAccount(agentId: string, jid: string): Promise<string | undefined>;
   /** Whether the policies allow messages from, and so to, the chat of a JID. */
   allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[]): Promise<boolean>;
   /** Folders (absolute) that an agent may send files from. */
@@ -77,9 +77,9 @@ async function imageAt(
 
 /** Sends over a linked device to a chat that its account allows. */
 export function createDeviceSend(deps: DeviceSendDeps) {
-  const choose = (agent: AgentConfig, jid: string): string => {
+  const choose = async (agent: AgentConfig, jid: string): Promise<string> => {
     const known = deviceAccounts(agent);
-    const last = deps.lastInboundAccount(agent.id, jid);
+    const last = await deps.lastInboundAccount(agent.id, jid);
     const chosen = [last, "default", known.length === 1 ? known[0] : undefined].find(
       (id) => id !== undefined && known.includes(id),
     );
@@ -93,7 +93,8 @@ export function createDeviceSend(deps: DeviceSendDeps) {
     accountOf: (agentId: string, named: string) => string,
   ): Promise<void> => {
     const { jid } = body;
-    const account = body.account_id === undefined ? choose(agent, jid) : accountOf(agent.id, body.account_id);
+    const account =
+      body.account_id === undefined ? await choose(agent, jid) : accountOf(agent.id, body.account_id);
     const place: ChannelPlace = { agentId: agent.id, channel: "devicechat", account };
     const device = deps.findDevice(agent.id, account);
     const aliases = (await device?.aliases(jid)) ?? [];
