@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { DONE, type GatewayError, type TurnEvent } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
-import { type Cursor, encode, type TurnLog } from "../sessions/index.ts";
+import { type Cursor, encode, frameTail, type TurnLog } from "../sessions/index.ts";
 
 /** If a client does not read, this much may wait in its socket before the reader pauses. */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -81,7 +81,7 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
     });
     const cancelBudget = options.budget
       ? clock.after(options.budget.ms, () => {
-          const frame = encode(options.budget!.event, cursor.seq + 1, JSON.stringify(log.requestId));
+          const frame = encode(options.budget!.event, cursor.seq + 1, frameTail(log.requestId));
           res.end(`${frame.slice(frame.indexOf("\n") + 1)}data: ${DONE}\n\n`);
           finish();
         })

@@ -29,7 +29,7 @@ export type {
 export { type CommandReply, createCommandRunner, type RunCommand } from "./run-command.ts";
 export type { SessionRow } from "./store.ts";
 export type { Cursor, TurnLog } from "./turn-log.ts";
-export { encode } from "./turn-log.ts";
+export { encode, frameTail } from "./turn-log.ts";
 export type { TurnResult } from "./turn-result.ts";
 export { failureOf, mediaPathOf } from "./turn-result.ts";
 export type { Turn, TurnEnding } from "./turn-types.ts";

@@ -97,7 +97,7 @@ export function createEmitter(room: {
   };
 
   const say = (text: string) => {
-    if (turnLog.text === "") deps.step("first-delta");
+    if (textBytes === 0) deps.step("first-delta");
     const taken = cutToBytes(text, MAX_TEXT_BYTES - textBytes);
     textBytes += Buffer.byteLength(taken);
     if (room.partial) parts.add(taken);

