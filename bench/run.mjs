@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { build, productNode, root } from "../scripts/lib.mjs";
 
-const ALL = ["start", "memory", "turns", "stream", "history", "search", "import", "webhooks"];
+const ALL = ["start", "memory", "turns", "stream", "history", "search", "import", "webhooks", "markdown"];
 const wanted = process.argv.slice(2);
 await build();
 let missed = 0;

@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Block, parseBlocks } from "../../../packages/dashboard/src/components/markdown/blocks.ts";
-import { type Inline, parseInline } from "../../../packages/dashboard/src/components/markdown/inline.ts";
-import { safeHref } from "../../../packages/dashboard/src/components/markdown/links.ts";
+import {
+  type Cell,
+  type Inline,
+  nestRuns,
+  parseTree,
+  type Run,
+  type TreeBlock,
+} from "../../../packages/contract/src/markdown/index.ts";
+import { parseInline } from "../../../packages/contract/src/markdown/inline.ts";
 
 /** The tree in brackets, without what only the page needs. */
 const shape = (nodes: Inline[]): string =>
@@ -15,14 +21,19 @@ const shape = (nodes: Inline[]): string =>
       return `${name}(${shape(node.children)})`;
     })
     .join("");
-const inline = (text: string) => shape(parseInline(text));
-const strip = (block: Block): unknown => {
+const said = (runs: readonly Run[]) => shape(nestRuns(runs)).replaceAll("|", "\n");
+const row = (cells: readonly Cell[]) => cells.map(({ runs }) => shape(nestRuns(runs)));
+const inline = (text: string) => shape(nestRuns(parseInline(text)));
+const strip = (block: TreeBlock): unknown => {
   const { raw: _raw, ...rest } = block;
   if (rest.type === "quote") return { ...rest, blocks: rest.blocks.map(strip) };
   if (rest.type === "list") return { ...rest, items: rest.items.map((item) => item.map(strip)) };
-  return rest;
+  if (rest.type === "table") return { ...rest, head: row(rest.head), rows: rest.rows.map(row) };
+  if (!("runs" in rest)) return rest;
+  const { runs, ...others } = rest;
+  return { ...others, text: said(runs) };
 };
-const blocks = (text: string) => parseBlocks(text).map(strip);
+const blocks = (text: string) => parseTree(text).map(strip);
 const paragraph = (text: string) => ({ type: "paragraph", text });
 
 describe("inline text", () => {
@@ -43,7 +54,12 @@ describe("inline text", () => {
     ],
     ["<https://a.example>", "link https://a.example/(https://a.example)"],
     ["![pic](https://a.example/i.png)", "link https://a.example/i.png(pic)"],
-    ["<b>x</b> &amp;", "<b>x</b> &amp;"],
+    ["<b>x</b> &amp;", "<b>x</b> &"],
+    ["a<br>b", "a|b"],
+    [
+      "[**a** `b`](https://a.example) **[c](https://a.example)**",
+      "link https://a.example/(strong(a) code(b)) strong(link https://a.example/(c))",
+    ],
     ["` a ` `  `", "code(a) code(  )"],
     ["[a [b] c](https://a.example) [d]", "link https://a.example/(a [b] c) [d]"],
   ])("reads %j", (text, expected) => {
@@ -59,10 +75,9 @@ describe("inline text", () => {
       "/path",
       "vbscript:x",
     ]) {
-      expect(safeHref(bad)).toBeUndefined();
       expect(inline(`[x](${bad})`)).not.toContain("link");
     }
-    expect(safeHref("mailto:a@b.example")).toBe("mailto:a@b.example");
+    expect(inline("[m](mailto:a@b.example)")).toBe("link mailto:a@b.example(m)");
   });
 
   it("loses no letter of any text", () => {
@@ -95,7 +110,7 @@ describe("inline text", () => {
     fc.assert(
       fc.property(pieces, (parts) => {
         const text = parts.filter((part) => !part.includes("](")).join("");
-        expect(letters(visible(parseInline(text)))).toBe(letters(text));
+        expect(letters(visible(nestRuns(parseInline(text))))).toBe(letters(text));
       }),
     );
   });
@@ -137,6 +152,47 @@ describe("blocks", () => {
     ]);
   });
 
+  it("puts code, quotes and lists into the items that hold them", () => {
+    expect(
+      blocks("1. Run:\n   ```sh\n   npm i\n   ```\n2. > quoted\n   - ```\n     x\n     ```\n\n3. - y\n\nend"),
+    ).toEqual([
+      {
+        type: "list",
+        start: 1,
+        items: [
+          [paragraph("Run:"), { type: "code", language: "sh", text: "npm i" }],
+          [
+            { type: "quote", blocks: [paragraph("quoted")] },
+            { type: "list", start: undefined, items: [[{ type: "code", language: "", text: "x" }]] },
+          ],
+          [{ type: "list", start: undefined, items: [[paragraph("y")]] }],
+        ],
+      },
+      paragraph("end"),
+    ]);
+    expect(blocks("> a\n> > b\n> - c\n\n> d")).toEqual([
+      {
+        type: "quote",
+        blocks: [
+          paragraph("a"),
+          { type: "quote", blocks: [paragraph("b")] },
+          { type: "list", start: undefined, items: [[paragraph("c")]] },
+        ],
+      },
+      { type: "quote", blocks: [paragraph("d")] },
+    ]);
+  });
+
+  it("tells a changed block from the others by what it holds", () => {
+    const raws = (text: string) => parseTree(text).map(({ raw }) => raw);
+    const [first, second] = raws("- a\n\n> - b\n>   - c\n\nend");
+    const [same, changed] = raws("- a\n\n> - b\n>   - c and more");
+    expect(same).toBe(first);
+    expect(changed).not.toBe(second);
+    expect(raws("- a\n- b")).not.toEqual(raws("- a\n  - b"));
+    expect(raws("- a")).not.toEqual(raws("1. a"));
+  });
+
   it("reads tables, no row wider than the head", () => {
     expect(blocks("| a | b |\n|---|:-:|\n| 1 |\n| x \\| y | 2 | 3 |\n\nend")).toEqual([
       {
@@ -165,7 +221,7 @@ describe("blocks", () => {
       "\t",
     );
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 200 }), (parts) => Array.isArray(parseBlocks(parts.join("")))),
+      fc.property(fc.array(piece, { maxLength: 200 }), (parts) => Array.isArray(parseTree(parts.join("")))),
     );
   });
 });

@@ -1,8 +1,14 @@
+import {
+  type Cell,
+  type Inline,
+  nestRuns,
+  parseTree,
+  type Run,
+  type TreeBlock,
+} from "@agent-gateway/contract/markdown";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { CopyButton } from "../CopyButton.tsx";
-import { type Block, parseBlocks } from "./blocks.ts";
-import { type Inline, parseInline } from "./inline.ts";
 
 /** Above this many characters a text is shown plain: laying it out would stall the page. */
 export const MAX_FORMATTED = 100_000;
@@ -13,7 +19,7 @@ export function Markdown({ text }: { text: string }) {
   if (text.length > MAX_FORMATTED) return <LongText text={text} />;
   return (
     <div class="markdown">
-      {parseBlocks(text).map((block, index) => (
+      {parseTree(text).map((block, index) => (
         <BlockView key={index} block={block} />
       ))}
     </div>
@@ -35,16 +41,16 @@ function LongText({ text }: { text: string }) {
 }
 
 /** An unchanged block gives the same elements again, so a growing text costs only its last block. */
-function BlockView({ block }: { block: Block }) {
+function BlockView({ block }: { block: TreeBlock }) {
   return useMemo(() => renderBlock(block), [block.raw, block.type]);
 }
 
-function renderBlock(block: Block) {
+function renderBlock(block: TreeBlock) {
   switch (block.type) {
     case "paragraph":
-      return <p>{inline(block.text)}</p>;
+      return <p>{inline(block.runs)}</p>;
     case "heading":
-      return <Heading level={block.level}>{inline(block.text)}</Heading>;
+      return <Heading level={block.level}>{inline(block.runs)}</Heading>;
     case "code":
       return <CodeBlock language={block.language} text={block.text} />;
     case "quote":
@@ -58,7 +64,7 @@ function renderBlock(block: Block) {
   }
 }
 
-const nested = (blocks: Block[]) => blocks.map((inner, index) => <BlockView key={index} block={inner} />);
+const nested = (blocks: TreeBlock[]) => blocks.map((inner, index) => <BlockView key={index} block={inner} />);
 
 /** Headings of a message stand below those of the page. */
 function Heading({ level, children }: { level: number; children: ComponentChildren }) {
@@ -81,26 +87,26 @@ function CodeBlock({ language, text }: { language: string; text: string }) {
   );
 }
 
-function List({ start, items }: { start: number | undefined; items: Block[][] }) {
+function List({ start, items }: { start: number | undefined; items: TreeBlock[][] }) {
   const entries = items.map((blocks, index) => {
     const [only] = blocks;
     // A one-line item is not wrapped in a paragraph, so that the list stays tight.
-    const tight = only?.type === "paragraph" ? [inline(only.text), nested(blocks.slice(1))] : nested(blocks);
+    const tight = only?.type === "paragraph" ? [inline(only.runs), nested(blocks.slice(1))] : nested(blocks);
     return <li key={index}>{tight}</li>;
   });
   return start === undefined ? <ul>{entries}</ul> : <ol start={start}>{entries}</ol>;
 }
 
-function Table({ head, rows }: { head: string[]; rows: string[][] }) {
+function Table({ head, rows }: { head: readonly Cell[]; rows: readonly (readonly Cell[])[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table must be scrollable by keyboard.
     <div class="table-wrap" tabIndex={0}>
       <table>
         <thead>
           <tr>
-            {head.map((cell) => (
-              <th key={cell} scope="col">
-                {inline(cell)}
+            {head.map((cell, column) => (
+              <th key={column} scope="col">
+                {inline(cell.runs)}
               </th>
             ))}
           </tr>
@@ -109,7 +115,7 @@ function Table({ head, rows }: { head: string[]; rows: string[][] }) {
           {rows.map((row, index) => (
             <tr key={index}>
               {row.map((cell, column) => (
-                <td key={column}>{inline(cell)}</td>
+                <td key={column}>{inline(cell.runs)}</td>
               ))}
             </tr>
           ))}
@@ -119,8 +125,8 @@ function Table({ head, rows }: { head: string[]; rows: string[][] }) {
   );
 }
 
-function inline(text: string) {
-  return parseInline(text).map(renderInline);
+function inline(runs: readonly Run[]) {
+  return nestRuns(runs).map(renderInline);
 }
 
 function renderInline(node: Inline): ComponentChildren {

@@ -1,6 +1,5 @@
+import { DEL, EM, quote, type Run, runText, STRONG } from "@agent-gateway/contract/markdown";
 import { escapeText, escapeXml } from "../../lib/xml.ts";
-import { quote } from "./blocks.ts";
-import { DEL, EM, type Run, runText, STRONG } from "./inline.ts";
 import { escapeStarts } from "./markdown.ts";
 
 /** How a chat writes what Markdown says. */

@@ -1,5 +1,5 @@
+import { parseBlocks } from "@agent-gateway/contract/markdown";
 import type { ChannelName } from "../types.ts";
-import { parseBlocks } from "./blocks.ts";
 import { type Dialect, discord, plain, slack, telegram, whatsapp } from "./dialects.ts";
 import { splitMarkdown } from "./split.ts";
 import { writeBlocks } from "./write.ts";

@@ -1,5 +1,13 @@
-import { type Block, quote, type Row } from "./blocks.ts";
-import { DEL, EM, type Run, runText, STRONG } from "./inline.ts";
+import {
+  type Block,
+  DEL,
+  EM,
+  quote,
+  type Row,
+  type Run,
+  runText,
+  STRONG,
+} from "@agent-gateway/contract/markdown";
 
 const WORD = /[\p{L}\p{N}]/u;
 

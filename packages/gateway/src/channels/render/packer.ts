@@ -1,4 +1,4 @@
-import type { Block } from "./blocks.ts";
+import type { Block } from "@agent-gateway/contract/markdown";
 import { SEPARATOR, separator } from "./write.ts";
 
 interface Piece {

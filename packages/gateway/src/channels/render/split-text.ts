@@ -1,7 +1,6 @@
-import { type Block, isVisible, parseBlocks } from "./blocks.ts";
+import { type Block, isVisible, parseBlocks, type Run, runText } from "@agent-gateway/contract/markdown";
 import { cutAt } from "./cut.ts";
 import { type Dialect, plain } from "./dialects.ts";
-import { type Run, runText } from "./inline.ts";
 import { inlineMarkdown, literalMarkdown, textMarkdown } from "./markdown.ts";
 import type { Packer } from "./packer.ts";
 import { measure, writeBlocks } from "./write.ts";

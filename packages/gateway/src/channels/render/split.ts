@@ -1,4 +1,4 @@
-import { type Block, isVisible, parseBlocks, type Row } from "./blocks.ts";
+import { type Block, isVisible, parseBlocks, type Row } from "@agent-gateway/contract/markdown";
 import { cutCodeAt } from "./cut.ts";
 import type { Dialect } from "./dialects.ts";
 import { blockMarkdown, codeMarkdown, tableMarkdown } from "./markdown.ts";

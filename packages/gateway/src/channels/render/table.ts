@@ -1,5 +1,4 @@
-import { isEmpty, type Row } from "./blocks.ts";
-import { type Run, STRONG } from "./inline.ts";
+import { isEmpty, type Row, type Run, STRONG } from "@agent-gateway/contract/markdown";
 
 /** Widest table that is set in columns; a wider one would wrap on a phone. */
 const MAX_WIDTH = 60;

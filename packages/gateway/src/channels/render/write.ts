@@ -1,6 +1,5 @@
-import { type Block, isEmpty } from "./blocks.ts";
+import { type Block, isEmpty, type Run } from "@agent-gateway/contract/markdown";
 import { type Dialect, plain } from "./dialects.ts";
-import type { Run } from "./inline.ts";
 import { BAR, columnsOf, rowRuns, tableText } from "./table.ts";
 
 /** Most that stands between two blocks: a blank line, quoted. */

@@ -25,9 +25,23 @@ export type Block = {
   | { type: "rule"; source: string }
 );
 
+/** A block with what its place says of nesting, which {@link parseBlocks} leaves out. */
+export type Node =
+  | {
+      type: "block";
+      /** Where its first line begins, in spaces. */
+      column: number;
+      block: Block;
+      /** An item's marker with nothing beside it: what the item holds comes next. */
+      lone?: true;
+    }
+  | { type: "quote"; column: number; nodes: Node[] };
+
 type Body<T = Block> = T extends Block ? Omit<T, "gap" | "quoted"> & { gap?: boolean } : never;
 interface Read {
   blocks: Body[];
+  /** The first block is nothing but an item's marker. */
+  lone?: true;
   /** Line after the blocks. */
   end: number;
 }
@@ -52,12 +66,20 @@ const blank = (line: string | undefined) => line === undefined || line.trim() ==
 export const isVisible = (text: string): boolean => VISIBLE.test(text);
 
 /** Reads the blocks of a Markdown text. Linear in its length; blocks that show nothing are left out. */
-export function parseBlocks(markdown: string): Block[] {
-  const lines = markdown.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL, "").split("\n");
-  return readBlocks(lines, 0, false);
+export const parseBlocks = (markdown: string): Block[] => readBlocks(linesOf(markdown), 0, false, []);
+
+/** The same blocks with what their places say of nesting. */
+export function parseNodes(markdown: string): Node[] {
+  const nodes: Node[] = [];
+  readBlocks(linesOf(markdown), 0, false, nodes);
+  return nodes;
 }
 
-function readBlocks(lines: readonly string[], depth: number, gapBefore: boolean): Block[] {
+const linesOf = (markdown: string) =>
+  markdown.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL, "").split("\n");
+
+/** Adds to `nodes`, and gives the same blocks one behind the other. */
+function readBlocks(lines: readonly string[], depth: number, gapBefore: boolean, nodes: Node[]): Block[] {
   const out: Block[] = [];
   let gap = gapBefore;
   for (let at = 0; at < lines.length; ) {
@@ -69,18 +91,29 @@ function readBlocks(lines: readonly string[], depth: number, gapBefore: boolean)
     }
     let added: Block[];
     let nested = false;
+    const column = indentOf(line.slice(0, line.length - line.trimStart().length));
     if (depth < MAX_QUOTES && QUOTE.test(line)) {
       let end = at;
       while (end < lines.length && QUOTE.test(lines[end] as string)) end++;
       const marks = depth + 1 < MAX_QUOTES ? QUOTE : QUOTES;
       const inner = lines.slice(at, end).map((quoted) => quoted.replace(marks, ""));
       // Quotes in quotes are told apart by a blank line: all become quotes of one level.
-      added = readBlocks(inner, depth + 1, gap || depth > 0);
+      const quote: Node = { type: "quote", column, nodes: [] };
+      added = readBlocks(inner, depth + 1, gap || depth > 0, quote.nodes);
+      if (added.length > 0) nodes.push(quote);
       nested = depth > 0;
       at = end;
     } else {
-      const { blocks, end } = readBlock(lines, at);
+      const { blocks, end, lone } = readBlock(lines, at);
       added = blocks.map((block, index) => place(block, block.gap ?? (gap && index === 0), depth > 0));
+      for (const [index, block] of added.entries()) {
+        nodes.push({
+          type: "block",
+          column: index > 0 ? MAX_INDENT : column,
+          block,
+          ...(lone && index === 0 && { lone }),
+        });
+      }
       at = end;
     }
     for (const block of added) out.push(block);
@@ -191,7 +224,7 @@ function readItem(lines: readonly string[], at: number): Read {
       source: marker,
       gap: true,
     };
-    return { blocks: [bare, ...code.blocks], end: code.end };
+    return { blocks: [bare, ...code.blocks], end: code.end, lone: true };
   }
   const box = /^\[([ xX])\]\s/.exec(text);
   const shown = box ? `${box[1] === " " ? "☐" : "☑"} ${text.slice(4).trimStart()}` : text;

@@ -3,11 +3,11 @@ export const STRONG = 1;
 export const EM = 2;
 export const DEL = 4;
 
-/** A stretch of text in one look. `marks` holds the bits above. */
+/** A stretch of text in one look. `marks` holds the bits above; `label` is a link's text with looks of its own. */
 export type Run =
   | { type: "text"; text: string; marks: number }
   | { type: "code"; text: string; marks: number }
-  | { type: "link"; text: string; href: string; marks: number };
+  | { type: "link"; text: string; href: string; marks: number; label?: readonly Run[] };
 
 interface Mark {
   type: "mark";
@@ -16,7 +16,10 @@ interface Mark {
   /** Stays `literal` when no partner comes. */
   state: "literal" | "open" | "close";
 }
-type Token = { type: "text" | "code"; text: string } | { type: "link"; text: string; href: string } | Mark;
+type Token =
+  | { type: "text" | "code"; text: string }
+  | { type: "link"; text: string; href: string; inner?: readonly Token[] }
+  | Mark;
 
 /** Longest target of a link in bytes; what is longer stays text. */
 const MAX_TARGET = 2048;
@@ -172,7 +175,9 @@ function createReader(text: string) {
     );
     const shown = label.join("").replaceAll("\n", " ").trim();
     for (const mark of inner.slice(0, leading)) push(mark);
-    push({ type: "link", text: shown || href, href });
+    const looks = inner.some(({ type }) => type === "mark" || type === "code");
+    const styled = looks && inner.every(({ type }) => type !== "link");
+    push({ type: "link", text: shown || href, href, ...(shown !== "" && styled && { inner }) });
     for (const token of inner.slice(leading)) if (token.type === "mark") push(token);
     // A link holds no other link; a picture may stand in one.
     if (!start.image) brackets.length = 0;
@@ -286,7 +291,10 @@ function flatten(tokens: readonly Token[]): Run[] {
     let marks = 0;
     for (const [bit, count] of depth) if (count > 0) marks |= bit;
     const last = runs.at(-1);
-    if (token.type === "link" || token.type === "code") runs.push({ ...token, marks });
+    if (token.type === "link") {
+      const { inner, ...link } = token;
+      runs.push({ ...link, marks, ...(inner && { label: flatten(inner) }) });
+    } else if (token.type === "code") runs.push({ ...token, marks });
     else if (last?.type === "text" && last.marks === marks) last.text += token.text;
     else runs.push({ type: "text", text: token.text, marks });
   }
