@@ -58,6 +58,20 @@ describe.skipIf(!hasFakeModel).each(providers)(
     };
     const lastRequest = async () => (await fake.requests(path)).at(-1)!;
 
+    test("reports what a turn used [USE-3]", async () => {
+      const { outcome } = await runTurn(await open(), "BIG 321");
+      expect(outcome.usage?.models).toEqual([
+        {
+          model: expect.any(String),
+          inputTokens: 321,
+          outputTokens: expect.any(Number),
+          cacheReadTokens: 0,
+          cacheWriteTokens: 0,
+        },
+      ]);
+      expect(outcome.usage?.models[0]?.outputTokens).toBeGreaterThan(0);
+    });
+
     test("streams its reply in several events from a process of its own, and keeps the conversation", async () => {
       const session = await open();
       expect(session.pid).toBeGreaterThan(0);
@@ -260,7 +274,7 @@ describe.skipIf(!hasFakeModel).each(providers)(
       const session = await open();
       expect(await session.compact()).toBeNull();
       for (const text of ["first words", "second", "third", "fourth"]) await runTurn(session, text);
-      expect(await session.compact()).toEqual({ summary: "FAKE SUMMARY of 1 turns." });
+      expect(await session.compact()).toMatchObject({ summary: "FAKE SUMMARY of 1 turns." });
       await runTurn(session, "fifth");
       const request = JSON.stringify(await lastRequest());
       expect(request).toContain("FAKE SUMMARY");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createAgentCliRuntime } from "../../packages/gateway/src/runtimes/agent-cli/index.ts";
-import type { OpenOptions, RuntimeSession } from "../../packages/gateway/src/runtimes/types.ts";
+import type { OpenOptions, Runtime, RuntimeSession } from "../../packages/gateway/src/runtimes/types.ts";
 import { isRunning } from "../fixtures/processes.ts";
 import { openOptions, runTurn } from "../unit/runtimes/open-options.ts";
 import { installClaudeCode, startFakeModel } from "./claude-code.ts";
@@ -40,8 +40,8 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
     await rm(dir, { recursive: true, force: true });
   });
 
-  async function start(over: Partial<OpenOptions> = {}, args: string[] = [], maxRetries = 0) {
-    const runtime = createAgentCliRuntime({
+  const runtimeWith = (args: string[] = [], maxRetries = 0) =>
+    createAgentCliRuntime({
       command: ["program" in installed ? installed.program : "claude"],
       args,
       hostEnv: {
@@ -53,6 +53,12 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
       maxRetries,
       configDir: join(dir, "state"),
     });
+
+  async function start(over: Partial<OpenOptions> = {}, args: string[] = [], maxRetries = 0) {
+    return openIn(runtimeWith(args, maxRetries), over);
+  }
+
+  async function openIn(runtime: Runtime, over: Partial<OpenOptions> = {}) {
     const session = await runtime.open(
       openOptions({ cwd: dir, sessionDir: dir, sessionId: randomUUID(), ...over }),
     );
@@ -73,6 +79,38 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
 
   const flat = ({ content }: ModelCall["messages"][number]) =>
     typeof content === "string" ? content : content.map((block) => block.text ?? "").join("\n");
+
+  test("reports what each turn used, also after it was resumed, whether it ended in peace or not [USE-1]", async () => {
+    const model = "claude-haiku-4-5";
+    const runtime = runtimeWith();
+    const session = await openIn(runtime, { model });
+    const used = async (of: RuntimeSession) => {
+      const { usage } = (await runTurn(of, "hello")).outcome;
+      const [use, ...others] = usage?.models ?? [];
+      expect(others).toEqual([]);
+      expect(use).toMatchObject({ model, cacheReadTokens: 0 });
+      return use!;
+    };
+    const first = await used(session);
+    // Each turn sends the conversation again and little else, so they cost about the same.
+    const alike = (use: typeof first) => {
+      for (const [got, expected] of [
+        [use.inputTokens, first.inputTokens],
+        [use.cost!, first.cost!],
+      ] as const) {
+        expect(got / expected).toBeGreaterThan(0.9);
+        expect(got / expected).toBeLessThan(1.5);
+      }
+    };
+    alike(await used(session));
+    const resume = session.resumeToken!;
+    await session.close();
+    const resumed = await openIn(runtime, { model, resume });
+    alike(await used(resumed));
+    process.kill(resumed.pid!, "SIGKILL");
+    await resumed.closed;
+    alike(await used(await openIn(runtime, { model, resume })));
+  });
 
   test("streams a reply, and keeps the conversation", async () => {
     const session = await start({ model: "claude-haiku-4-5" });
@@ -209,7 +247,7 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
     const session = await start();
     await ask(session, "SAY the secret word is plum");
     await ask(session, "hello");
-    expect(await session.compact()).toEqual({
+    expect(await session.compact()).toMatchObject({
       summary: expect.stringMatching(/^FAKE SUMMARY of \d+ turns\.$/),
     });
     expect(await ask(session, "go on")).toContain("go on");

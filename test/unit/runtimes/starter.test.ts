@@ -16,7 +16,9 @@ const instantClock: Clock = {
 test("starter streams in several events, says that no model is connected and how to connect one", async () => {
   const session = await runtime.open(openOptions());
   const { outcome, events, text } = await runTurn(session, "hello there");
-  expect(outcome).toEqual({ status: "done", text, contextPercent: 0 });
+  const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const usage = { models: [{ model: undefined, ...none }] };
+  expect(outcome).toEqual({ status: "done", text, contextPercent: 0, usage });
   expect(events.length).toBeGreaterThan(3);
   expect(text).toContain("No model is connected");
   for (const way of ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "`claude`", "Ollama", "restart"]) {

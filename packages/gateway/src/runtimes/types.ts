@@ -38,6 +38,29 @@ export type RuntimeEvent =
   /** An image that came back in a tool result or from the model. */
   | { type: "image"; mime: string; data: Uint8Array };
 
+/** Tokens as providers bill them: `inputTokens` leaves out what their cache held or took. */
+export interface TokenCounts {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+}
+
+/** What one model used in one turn. */
+export interface ModelUse extends TokenCounts {
+  model: string | undefined;
+  /** US dollars, if the runtime reports them. */
+  cost?: number;
+}
+
+/** What a turn used, as its runtime reports it. */
+export interface TurnUse {
+  /** Empty when no tokens were reported. */
+  models: readonly ModelUse[];
+  /** US dollars for the whole turn, where they are not reported by model. */
+  cost?: number;
+}
+
 /**
  * How a turn ended. `text` is the whole reply; it always is, or ends with, what the text events added up to, unless
  * the runtime knows better.
@@ -53,6 +76,8 @@ export interface TurnOutcome {
   model?: string;
   /** Share of the context in use, 0-100, if the runtime reports it. */
   contextPercent?: number;
+  /** Undefined when the runtime reports nothing. */
+  usage?: TurnUse;
 }
 
 /** A tool of the gateway's own that the agent can call. */
@@ -124,7 +149,7 @@ export interface RuntimeSession {
    * Shortens the agent's own view of the conversation. Resolves to the summary; `null` when the runtime has no
    * compaction, and the caller must start a new process with what it wants to keep.
    */
-  compact(): Promise<{ summary: string | null } | null>;
+  compact(): Promise<{ summary: string | null; usage?: TurnUse } | null>;
   /** Ends the process group: politely, then by force within 3 s. Safe to call twice. */
   close(): Promise<void>;
   /** Resolves when the process is gone, for whatever reason. */

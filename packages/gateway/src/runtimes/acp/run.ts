@@ -18,6 +18,8 @@ const TERMINATE_MS = 1200;
 export interface Run {
   readonly reader: TurnReader;
   readonly interrupted: boolean;
+  /** What the agent answered to the prompt; null while, or where, it answered nothing. */
+  readonly answer: Fields | null;
   /** Whether the agent now holds what the prompt said. */
   readonly heard: boolean;
   /** Sends the prompt and waits for its end. */
@@ -75,6 +77,7 @@ export function createRun({
   const over = Promise.withResolvers<"over">();
   let interrupted = false;
   let sent = false;
+  let answered: Fields | null = null;
   let heard = false;
 
   const overWithin = async (ms: number) => (await Promise.race([over.promise, sleep(clock, ms)])) === "over";
@@ -87,6 +90,7 @@ export function createRun({
     sent = true;
     const answer = await rpc.request("session/prompt", { sessionId, prompt });
     reader.end();
+    if (answer.type === "result") answered = answer.value;
     heard = answer.type === "result" && answer.value.stopReason !== "refusal";
     if (refused !== undefined) return { status: "failed", text: reader.text, error: refused };
     return outcomeOf(answer, reader.text, interrupted);
@@ -110,6 +114,9 @@ export function createRun({
     reader,
     get interrupted() {
       return interrupted;
+    },
+    get answer() {
+      return answered;
     },
     get heard() {
       return heard;

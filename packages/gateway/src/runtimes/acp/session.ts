@@ -6,6 +6,7 @@ import { factsFromResult, factsFromUpdate, modelOf, NO_FACTS, withModel } from "
 import { PROCESS_ENDED } from "./failure.ts";
 import type { AcpOptions } from "./index.ts";
 import type { Seen } from "./inspect.ts";
+import { createMeter, type Meter } from "./meter.ts";
 import { openAgent } from "./open.ts";
 import { answerPermission } from "./permission.ts";
 import { prefaceOf, promptBlocks, textBlock } from "./prompt.ts";
@@ -34,11 +35,13 @@ export async function openAcpSession(
   let facts = NO_FACTS;
   let current: Run | undefined;
   let openId: string | undefined;
+  let meter: Meter | undefined;
 
   const onNotification = (method: string, params: Fields) => {
     if (method !== "session/update" || !isFields(params.update)) return;
     if (openId !== undefined && params.sessionId !== openId) return;
     facts = factsFromUpdate(facts, params.update);
+    meter?.saw(params.update);
     if (facts.modelSwitch) seen.models = { ...facts.modelSwitch, current: seen.models?.current ?? null };
     if (facts.commands) commandsKnown.resolve();
     // What an agent repeats of an old conversation comes while no turn runs.
@@ -75,6 +78,7 @@ export async function openAcpSession(
   if (signal.aborted) throw new Error(CANCELLED);
   const { id: sessionId, resumed, result } = agent.session;
   openId = sessionId;
+  meter = createMeter(resumed);
   facts = factsFromResult(facts, result);
   seen.models = facts.modelSwitch ?? { current: null, available: [] };
   log.info({ pid: link.process.pid, resumed }, "agent process started");
@@ -114,9 +118,11 @@ export async function openAcpSession(
     const maxRetries = runtime.maxRetries ?? DEFAULT_MAX_RETRIES;
     const run = createRun({ link, sessionId, emit, clock, log, rules, program, maxRetries });
     current = run;
+    meter?.begin();
     const outcome = await run.prompt(blocks());
     current = undefined;
-    return { run, outcome };
+    const usage = meter?.end(run.answer, modelOf(facts));
+    return { run, outcome: usage === undefined ? outcome : { ...outcome, usage } };
   }
 
   seen.refusedModel = null;
@@ -163,7 +169,10 @@ export async function openAcpSession(
         () => {},
       );
       if (outcome.status !== "done") return null;
-      return { summary: outcome.text.length < SUMMARY_MIN_CHARS ? null : outcome.text.trim() };
+      return {
+        summary: outcome.text.length < SUMMARY_MIN_CHARS ? null : outcome.text.trim(),
+        ...(outcome.usage && { usage: outcome.usage }),
+      };
     },
     async close() {
       closing = true;

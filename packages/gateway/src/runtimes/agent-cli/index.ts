@@ -1,5 +1,6 @@
 import type { Runtime } from "../types.ts";
 import { inspectAgentCli } from "./inspect.ts";
+import type { Readings } from "./meter.ts";
 import { openAgentCliSession } from "./session.ts";
 import type { AgentCliOptions } from "./start.ts";
 
@@ -14,9 +15,10 @@ export type { AgentCliOptions };
  * const session = await runtime.open(options);
  */
 export function createAgentCliRuntime(options: AgentCliOptions): Runtime {
+  const readings: Readings = new Map();
   return {
     type: "agent-cli",
     inspect: () => inspectAgentCli(options),
-    open: (session) => openAgentCliSession(options, session),
+    open: (session) => openAgentCliSession(options, session, readings),
   };
 }

@@ -3,7 +3,9 @@
  * stability: whatever is unknown or malformed is skipped, and every field is checked before it is believed.
  */
 
+import { costIn, NO_TOKENS, tokensIn } from "../token-counts.ts";
 import { toolId, toolText } from "../tool-text.ts";
+import type { TokenCounts } from "../types.ts";
 import { readDeltaLine } from "./delta-line.ts";
 
 /** A block of an Anthropic message that matters here. */
@@ -29,7 +31,12 @@ export interface ImageBlock {
 export interface Usage {
   input: number | undefined;
   output: number | undefined;
+  /** The same as it is billed; only what the line says. */
+  billed: Partial<TokenCounts>;
 }
+
+/** What a program has used by model since some time in the past. */
+export type Sums = Readonly<Record<string, TokenCounts & { cost?: number }>>;
 
 export type AgentLine =
   | { kind: "init"; sessionId: string | null; model: string | null; version: string | null }
@@ -72,6 +79,10 @@ export interface ResultLine {
   usage: Usage | null;
   /** Context windows in tokens by model id. */
   windows: Readonly<Record<string, number>>;
+  /** These only grow, and go on over a resumption if the program ended in peace. */
+  sums: Sums;
+  /** US dollars; grows like {@link ResultLine.sums}. */
+  totalCost: number | undefined;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -200,9 +211,13 @@ function assistantLine(line: Fields): AgentLine {
 
 function resultLine(line: Fields): ResultLine {
   const windows: Record<string, number> = {};
-  for (const [model, use] of Object.entries(isFields(line.modelUsage) ? line.modelUsage : {})) {
-    if (isFields(use) && typeof use.contextWindow === "number" && nameOrNull(model) !== null)
-      windows[model] = use.contextWindow;
+  const sums: Record<string, Sums[string]> = {};
+  const models = Object.entries(isFields(line.modelUsage) ? line.modelUsage : {});
+  for (const [model, use] of models.slice(0, MAX_MODELS)) {
+    if (!isFields(use) || nameOrNull(model) === null) continue;
+    if (typeof use.contextWindow === "number") windows[model] = use.contextWindow;
+    const sum = sumOf(use);
+    if (sum !== null) sums[model] = sum;
   }
   return {
     kind: "result",
@@ -215,7 +230,28 @@ function resultLine(line: Fields): ResultLine {
     sessionId: nameOrNull(line.session_id),
     usage: usageOf(line.usage),
     windows,
+    sums,
+    totalCost: costIn(line.total_cost_usd),
   };
+}
+
+/** More models than any turn uses. */
+const MAX_MODELS = 50;
+
+function sumOf(use: Fields): Sums[string] | null {
+  const told = {
+    inputTokens: tokensIn(use.inputTokens),
+    outputTokens: tokensIn(use.outputTokens),
+    cacheReadTokens: tokensIn(use.cacheReadInputTokens),
+    cacheWriteTokens: tokensIn(use.cacheCreationInputTokens),
+  };
+  if (told.inputTokens === undefined && told.outputTokens === undefined) return null;
+  const cost = costIn(use.costUSD);
+  return { ...NO_TOKENS, ...withoutUndefined(told), ...(cost !== undefined && { cost }) };
+}
+
+function withoutUndefined(counts: { [Key in keyof TokenCounts]: number | undefined }): Partial<TokenCounts> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined));
 }
 
 function controlResponse(response: unknown): AgentLine | null {
@@ -245,7 +281,13 @@ function usageOf(value: unknown): Usage | null {
   const known = parts.filter((part) => typeof part === "number");
   const input = known.reduce((sum, part) => sum + part, 0);
   const output = typeof value.output_tokens === "number" ? value.output_tokens : undefined;
-  return { input: input > 0 ? input : undefined, output };
+  const billed = withoutUndefined({
+    inputTokens: tokensIn(value.input_tokens),
+    outputTokens: tokensIn(value.output_tokens),
+    cacheReadTokens: tokensIn(value.cache_read_input_tokens),
+    cacheWriteTokens: tokensIn(value.cache_creation_input_tokens),
+  });
+  return { input: input > 0 ? input : undefined, output, billed };
 }
 
 function blocksOf(content: unknown): Block[] {

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import type { Connection } from "./connection.ts";
-import type { AgentLine } from "./protocol.ts";
+import type { AgentLine, ResultLine } from "./protocol.ts";
 import { newTurn, outcomeOf, reduceTurn, type TurnState } from "./turn-state.ts";
 
 /** After an acknowledged interrupt the result takes about 15 ms, 40 ms out of a tool. */
@@ -16,6 +16,8 @@ export type RunEnd = TurnOutcome | "lost";
 /** One user line and everything until it is answered. */
 export interface Run {
   readonly state: TurnState;
+  /** The line that ended it; null while there is none. */
+  readonly result: ResultLine | null;
   readonly interrupted: boolean;
   /** Something of the answer has come. */
   readonly answering: boolean;
@@ -46,6 +48,7 @@ export function createRun(
   let connection: Connection | undefined;
   let sentAt: number | undefined;
   let heard = false;
+  let result: ResultLine | null = null;
 
   const settle = (how: RunEnd) => {
     over = true;
@@ -78,6 +81,9 @@ export function createRun(
     get state() {
       return state;
     },
+    get result() {
+      return result;
+    },
     get interrupted() {
       return interrupted;
     },
@@ -96,7 +102,9 @@ export function createRun(
       const step = reduceTurn(state, line);
       state = step.state;
       for (const event of step.events) emit(event);
-      if (step.result) settle(outcomeOf(state, step.result, { interrupted, window }));
+      if (!step.result) return;
+      result = step.result;
+      settle(outcomeOf(state, result, { interrupted, window }));
     },
     fail({ error, wanted = false } = {}) {
       const outcome = outcomeOf(state, null, { interrupted: interrupted || wanted, window });

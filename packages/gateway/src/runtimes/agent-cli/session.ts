@@ -4,6 +4,7 @@ import type { Conversation } from "./args.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CONTROL_TIMEOUT_MS } from "./control.ts";
 import { commandLine, userLine } from "./input.ts";
+import { createMeter, type Readings } from "./meter.ts";
 import { type AgentLine, type Fields, nameOrNull } from "./protocol.ts";
 import { replayHistory } from "./replay.ts";
 import { createRequestHandler } from "./requests.ts";
@@ -12,7 +13,7 @@ import { safeSentence } from "./safe-sentence.ts";
 import { type AgentCliOptions, nextConversation, prepareLaunch, saysUnknown } from "./start.ts";
 import { readSummary } from "./summary.ts";
 import { createToolServer, GATEWAY_SERVER } from "./tool-server.ts";
-import { contextShare, type TurnState } from "./turn-state.ts";
+import { contextShare, streamedUse, type TurnState } from "./turn-state.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Claude Code answers within 0.5 s, but takes seconds when many start at once. */
@@ -35,12 +36,14 @@ interface Link extends Connection {
   /** It has said that it does not know the conversation. */
   unknown: boolean;
   initialized: Promise<unknown>;
+  meter: ReturnType<typeof createMeter>;
 }
 
 /** Starts the agent program for one session and speaks stream-JSON with it. */
 export async function openAgentCliSession(
   runtime: AgentCliOptions,
   options: OpenOptions,
+  readings: Readings,
 ): Promise<RuntimeSession> {
   const { log, clock, signal } = options;
   const launch = await prepareLaunch(runtime, options);
@@ -104,6 +107,7 @@ export async function openAgentCliSession(
       introduced: false,
       unknown: false,
       initialized,
+      meter: createMeter(readings, conversation.type === "resume" ? conversation.id : undefined),
     };
     link = started;
     log.info({ pid: started.process.pid, resumed: conversation.type === "resume" }, "agent process started");
@@ -183,7 +187,9 @@ export async function openAgentCliSession(
     const how = await run.end;
     if (how === "lost") return how;
     unreplayed = [];
-    return how;
+    const { result: end, state } = run;
+    const usage = to.meter.read({ end, streamed: streamedUse(state), model: how.model, sessionId });
+    return usage === undefined ? how : { ...how, usage };
   }
 
   /** Sends a line and follows it to its end, over a restart if need be. */
@@ -255,7 +261,7 @@ export async function openAgentCliSession(
       );
       if (outcome.status !== "done" || !state.compacted) return null;
       lastPercent = undefined;
-      return { summary: readSummary(state.summary) };
+      return { summary: readSummary(state.summary), ...(outcome.usage && { usage: outcome.usage }) };
     },
     async close() {
       closing = true;

@@ -1,7 +1,8 @@
 import { type GrowingText, growingText } from "../../lib/growing-text.ts";
 import { keepNewest } from "../../lib/keep-newest.ts";
+import { addTokens, anyTokens, NO_TOKENS } from "../token-counts.ts";
 import { MAX_CALLS } from "../tool-text.ts";
-import type { RuntimeEvent, TurnOutcome } from "../types.ts";
+import type { RuntimeEvent, TokenCounts, TurnOutcome } from "../types.ts";
 import { failureIn, retryEvent } from "../upstream.ts";
 import { NOT_LOGGED_IN, saysNotLoggedIn } from "./login.ts";
 import type { AgentLine, Block, ResultLine, Usage } from "./protocol.ts";
@@ -22,6 +23,9 @@ export interface TurnState {
   tool: { id: string; name: string } | null;
   model: string | undefined;
   usage: Usage;
+  /** What earlier model calls of the turn were reported to have used, and the latest one. */
+  used: TokenCounts;
+  using: TokenCounts;
   compacted: boolean;
   /** The program's own summary, from the message that follows a compaction. */
   summary: string | null;
@@ -46,7 +50,9 @@ export function newTurn(): TurnState {
     tools: new Set(),
     tool: null,
     model: undefined,
-    usage: { input: undefined, output: undefined },
+    usage: { input: undefined, output: undefined, billed: {} },
+    used: NO_TOKENS,
+    using: NO_TOKENS,
     compacted: false,
     summary: null,
   };
@@ -75,13 +81,15 @@ function reduceLine(state: TurnState, line: AgentLine): TurnStep {
     case "message_start":
       return quiet({
         ...withUsage(state, line.usage),
+        used: addTokens(state.used, state.using),
+        using: { ...NO_TOKENS, ...line.usage?.billed },
         model: line.model ?? state.model,
         broken: true,
         unrepeated: growingText(),
         thinkingUnrepeated: false,
       });
     case "message_delta":
-      return quiet(withUsage(state, line.usage));
+      return quiet({ ...withUsage(state, line.usage), using: { ...state.using, ...line.usage?.billed } });
     case "block_start":
       if (line.block === "tool_use") return toolBegins(state, line.id, line.name);
       return quiet(line.block === "text" ? state : { ...state, broken: true });
@@ -131,8 +139,17 @@ export function outcomeOf(
   return { status: "done", text: known ? text : end.text, ...about };
 }
 
+/** What the turn's model calls used, as they were streamed; undefined where nothing was said of it. */
+export function streamedUse({ used, using }: TurnState): TokenCounts | undefined {
+  const all = addTokens(used, using);
+  return anyTokens(all) ? all : undefined;
+}
+
 /** Share of the context in use, 0-100 with one decimal. */
-export function contextShare(usage: Usage, window: number | undefined): number | undefined {
+export function contextShare(
+  usage: Pick<Usage, "input" | "output">,
+  window: number | undefined,
+): number | undefined {
   if (usage.input === undefined || window === undefined || window <= 0) return undefined;
   const share = ((usage.input + (usage.output ?? 0)) / window) * 100;
   return Math.min(100, Math.round(share * 10) / 10);
@@ -147,7 +164,11 @@ function withUsage(state: TurnState, usage: Usage | null): TurnState {
   // A call's closing line may leave out the input that its opening line gave.
   return {
     ...state,
-    usage: { input: usage.input ?? state.usage.input, output: usage.output ?? state.usage.output },
+    usage: {
+      input: usage.input ?? state.usage.input,
+      output: usage.output ?? state.usage.output,
+      billed: usage.billed,
+    },
   };
 }
 

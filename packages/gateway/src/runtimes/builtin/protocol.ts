@@ -1,4 +1,4 @@
-import type { HistoryEntry, InputFile, RuntimeEvent, TurnOutcome } from "../types.ts";
+import type { HistoryEntry, InputFile, ModelUse, RuntimeEvent, TurnOutcome } from "../types.ts";
 
 /** JSON lines between the gateway and the process of one builtin session. Private: both ends are built together. */
 
@@ -48,7 +48,7 @@ export type FromAgent =
   | { type: "ready" }
   | { type: "event"; event: WireEvent }
   | { type: "done"; outcome: TurnOutcome }
-  | { type: "compacted"; summary: string | null; contextPercent: number }
+  | { type: "compacted"; summary: string | null; used: readonly ModelUse[]; contextPercent: number }
   /** A tool of the agent's own is about to act; answered with `tool_result`. */
   | { type: "acting"; id: string }
   | { type: "tool_call"; id: string; name: string; args: Record<string, unknown> }

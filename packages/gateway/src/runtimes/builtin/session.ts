@@ -14,6 +14,8 @@ const READY_MS = 30_000;
 /** How long an interrupt may go unanswered before the process is killed. */
 const INTERRUPT_MS = 4000;
 
+type Compaction = Extract<FromAgent, { type: "compacted" }>;
+
 interface RunningTurn {
   text: string;
   emit(event: RuntimeEvent): void;
@@ -32,7 +34,7 @@ export async function openBuiltinSession(
   if (signal.aborted) throw new Error("Opening the session was cancelled.");
 
   let running: RunningTurn | undefined;
-  let compacting: PromiseWithResolvers<string | null> | undefined;
+  let compacting: PromiseWithResolvers<Compaction | null> | undefined;
   let contextPercent: number | undefined;
   let stopping = false;
   let gone = false;
@@ -70,7 +72,7 @@ export async function openBuiltinSession(
         break;
       case "compacted":
         contextPercent = message.contextPercent;
-        compacting?.resolve(message.summary);
+        compacting?.resolve(message);
         break;
       case "tool_call":
         void answer(message.id, () => callTool(message));
@@ -189,9 +191,10 @@ export async function openBuiltinSession(
       if (gone || running) return null;
       compacting = Promise.withResolvers();
       send({ type: "compact" });
-      const summary = await compacting.promise;
+      const made = await compacting.promise;
       compacting = undefined;
-      return summary === null ? null : { summary };
+      if (made?.summary == null) return null;
+      return { summary: made.summary, ...(made.used.length > 0 && { usage: { models: made.used } }) };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { noFacts } from "../status.ts";
+import { NO_TOKENS } from "../token-counts.ts";
 import { toolText } from "../tool-text.ts";
 import type { OpenOptions, Runtime, RuntimeEvent, RuntimeSession, TurnInput, TurnOutcome } from "../types.ts";
 import { HOW_TO_CONNECT, readRequest, replyTo } from "./reply.ts";
@@ -9,6 +10,8 @@ import { HOW_TO_CONNECT, readRequest, replyTo } from "./reply.ts";
 const SLICE = /[\s\S]{1,16}/gu;
 /** Milliseconds between two numbers of `count to N`. */
 const COUNT_EVERY_MS = 100;
+
+const NOTHING = { models: [{ model: undefined, ...NO_TOKENS }] };
 
 type Emit = (event: RuntimeEvent) => void;
 
@@ -97,7 +100,12 @@ function openSession(options: OpenOptions, clock: Clock): RuntimeSession {
       await nextTick();
       if (!control.signal.aborted) await answer(input, say, emit, control.signal);
       running = undefined;
-      return { status: control.signal.aborted ? "interrupted" : "done", text, contextPercent: 0 };
+      return {
+        status: control.signal.aborted ? "interrupted" : "done",
+        text,
+        contextPercent: 0,
+        usage: NOTHING,
+      };
     },
     async interrupt() {
       running?.abort();
@@ -106,6 +114,7 @@ function openSession(options: OpenOptions, clock: Clock): RuntimeSession {
     contextPercent: async () => 0,
     compact: async () => ({
       summary: `The conversation has ${seen} message${seen === 1 ? "" : "s"} so far. ${HOW_TO_CONNECT}`,
+      usage: NOTHING,
     }),
     async close() {
       open = false;

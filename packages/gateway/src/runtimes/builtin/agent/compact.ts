@@ -1,7 +1,9 @@
 import { generateText, type ModelMessage } from "ai";
+import type { ModelUse } from "../../types.ts";
 import { type Conversation, contextPercent, estimateTokens, transcriptOf } from "./conversation.ts";
 import { describeFailure } from "./failure.ts";
 import type { Agent } from "./turn.ts";
+import { useOf } from "./use.ts";
 
 /** Share of the context from which on the next turn begins with a compaction. */
 const COMPACT_AT_PERCENT = 80;
@@ -25,24 +27,27 @@ export function needsCompaction(conversation: Conversation): boolean {
 /**
  * Has the model summarise all but the last questions, and puts the summary in their place.
  * @param whole summarise a conversation too, of which nothing would be replaced.
+ * @param onUse is told what the summary used.
  * @returns the summary; null when there was nothing to summarise or the model gave none.
  */
 export async function compact(
   agent: Agent,
-  { signal, whole }: { signal: AbortSignal; whole: boolean },
+  { signal, whole, onUse }: { signal: AbortSignal; whole: boolean; onUse: (use: ModelUse) => void },
 ): Promise<string | null> {
   const { conversation, models } = agent;
   const cut = cutOf(conversation.messages);
   const older = cut === 0 && whole ? conversation.messages : conversation.messages.slice(0, cut);
   if (older.length === 0) return null;
   try {
-    const { text } = await generateText({
+    const { text, usage, response } = await generateText({
       model: models.current,
       prompt: `${PROMPT}\n\n${transcript(older, conversation.window)}`,
       providerOptions: models.options,
       maxRetries: 0,
       abortSignal: signal,
     });
+    const use = useOf(response.modelId, usage);
+    if (use) onUse(use);
     const summary = between(text, "<summary>", "</summary>").trim();
     if (summary === "") return null;
     if (cut > 0) {

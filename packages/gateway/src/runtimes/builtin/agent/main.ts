@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { ToolSet } from "ai";
 import { createLineSplitter } from "../../../lib/jsonl.ts";
+import type { ModelUse } from "../../types.ts";
 import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent } from "../protocol.ts";
 import { compact } from "./compact.ts";
 import { contextPercent, createConversation } from "./conversation.ts";
@@ -68,8 +69,10 @@ export function runAgent(input: Readable, output: Writable): void {
       const emit = (event: Extract<FromAgent, { type: "event" }>["event"]) => send({ type: "event", event });
       return send({ type: "done", outcome: await runTurn(agent, message, emit, job.signal) });
     }
-    const summary = await compact(agent, { signal: job.signal, whole: true });
-    send({ type: "compacted", summary, contextPercent: contextPercent(agent.conversation) ?? 0 });
+    const used: ModelUse[] = [];
+    const onUse = (use: ModelUse) => void used.push(use);
+    const summary = await compact(agent, { signal: job.signal, whole: true, onUse });
+    send({ type: "compacted", summary, used, contextPercent: contextPercent(agent.conversation) ?? 0 });
   }
 
   const lines = createLineSplitter((line) => {

@@ -1,13 +1,14 @@
 import { type ModelMessage, stepCountIs, streamText, type ToolSet, type UserContent } from "ai";
 import { readPinned } from "../../../lib/guarded/read.ts";
 import { toolText } from "../../tool-text.ts";
-import { MAX_FILE_BYTES, type TurnInput, type TurnOutcome } from "../../types.ts";
+import { MAX_FILE_BYTES, type ModelUse, type TurnInput, type TurnOutcome } from "../../types.ts";
 import type { WireEvent } from "../protocol.ts";
 import { compact, needsCompaction } from "./compact.ts";
 import { type Conversation, contextPercent } from "./conversation.ts";
 import { describeFailure, type Failure } from "./failure.ts";
 import { imagesOf, isMcpResult, textOf } from "./mcp-result.ts";
 import type { Models } from "./models.ts";
+import { type CallUse, useOf } from "./use.ts";
 
 /** State of one session's process. */
 export interface Agent {
@@ -34,12 +35,14 @@ export async function runTurn(
   const { conversation, models } = agent;
   const question = await userMessage(input);
   if (!question) return { status: "failed", text: "", error: "A file of the message could not be read." };
-  if (needsCompaction(conversation)) await compact(agent, { signal, whole: false });
+  const used: ModelUse[] = [];
+  const onUse = (use: ModelUse) => void used.push(use);
+  if (needsCompaction(conversation)) await compact(agent, { signal, whole: false, onUse });
 
-  let answer = await askModel(agent, question, emit, signal);
+  let answer = await askModel(agent, question, { emit, onUse }, signal);
   if (answer.failure?.overflow && answer.messages.length === 0 && !signal.aborted) {
-    if (await compact(agent, { signal, whole: false }))
-      answer = await askModel(agent, question, emit, signal);
+    if (await compact(agent, { signal, whole: false, onUse }))
+      answer = await askModel(agent, question, { emit, onUse }, signal);
   }
 
   const { text, failure, messages } = answer;
@@ -53,6 +56,7 @@ export async function runTurn(
     text,
     model: answer.model ?? models.id,
     ...(percent !== undefined && { contextPercent: percent }),
+    ...(used.length > 0 && { usage: { models: used } }),
   };
   if (interrupted) return { status: "interrupted", ...facts };
   if (!failure) return { status: "done", ...facts };
@@ -72,7 +76,7 @@ interface Answer {
 async function askModel(
   agent: Agent,
   question: ModelMessage,
-  emit: Emit,
+  { emit, onUse }: { emit: Emit; onUse: (use: ModelUse) => void },
   signal: AbortSignal,
 ): Promise<Answer> {
   const { conversation, models } = agent;
@@ -80,6 +84,11 @@ async function askModel(
   let stepText = "";
   const fail = (error: unknown) => {
     if (!signal.aborted) answer.failure ??= describeFailure(error, models.id);
+  };
+
+  const reportUse = (model: string, usage: CallUse) => {
+    const use = useOf(model, usage);
+    if (use) onUse(use);
   };
 
   const stream = streamText({
@@ -139,6 +148,7 @@ async function askModel(
         case "finish-step":
           answer.model = part.response.modelId;
           conversation.used = part.usage.inputTokens ?? conversation.used;
+          reportUse(part.response.modelId, part.usage);
           finish = part.finishReason;
           break;
         case "error":
