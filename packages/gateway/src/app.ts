@@ -105,7 +105,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
   const media = createMedia({ paths, config: store, clock, log, takeSpace: disk.take });
   const models = createModels({ config: store, env, readSettings: readCliSettings, fetch, clock, log });
   const history = createHistory({
-    db,
+    store: rows,
     clock,
     log,
     agents: () => config().agents,

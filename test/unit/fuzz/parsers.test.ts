@@ -10,7 +10,6 @@ import { editDotenv, parseDotenv } from "../../../packages/gateway/src/config/do
 import { parseForEdit, stringifyLike } from "../../../packages/gateway/src/config/edit.ts";
 import { interpolate } from "../../../packages/gateway/src/config/interpolate.ts";
 import { parseConfig } from "../../../packages/gateway/src/config/parse.ts";
-import { codePoints, fold, gramsOf } from "../../../packages/gateway/src/history/fold.ts";
 import { createHostGuard } from "../../../packages/gateway/src/http/hosts.ts";
 import { parseQuery } from "../../../packages/gateway/src/http/query.ts";
 import { isUnchanged, parseRange } from "../../../packages/gateway/src/http/send-file.ts";
@@ -31,6 +30,7 @@ import { readSummary } from "../../../packages/gateway/src/runtimes/agent-cli/su
 import { readRequest } from "../../../packages/gateway/src/runtimes/starter/reply.ts";
 import { parseCommand } from "../../../packages/gateway/src/sessions/commands.ts";
 import { nameFrom } from "../../../packages/gateway/src/sessions/names.ts";
+import { codePoints, fold, gramsOf } from "../../../packages/gateway/src/store/sqlite/search/fold.ts";
 import { expectLinear, filled } from "../../fixtures/linear.ts";
 
 /** A refusal is an answer like any other. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PageQuery } from "../../../packages/gateway/src/history/index.ts";
+import type { PageQuery } from "../../../packages/gateway/src/store/index.ts";
 import { type Entry, newId, openStore, type Store } from "./store.ts";
 
 const agentId = "a";
@@ -117,26 +117,26 @@ describe("active days", () => {
   });
   afterAll(() => store.close());
 
-  it("are distinct and ascending", () => {
-    expect(days("2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")).toEqual([
+  it("are distinct and ascending", async () => {
+    expect(await days("2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")).toEqual([
       "2026-01-01",
       "2026-01-03",
       "2026-02-28",
     ]);
   });
-  it("fall into the viewer's local time while the window is matched in UTC", () => {
+  it("fall into the viewer's local time while the window is matched in UTC", async () => {
     const window = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"] as const;
-    expect(days(...window, { tz_offset: 60 })).toEqual(["2026-01-01", "2026-01-02"]);
-    expect(days(...window, { tz_offset: -60 })).toEqual(["2025-12-31", "2026-01-01"]);
-    expect(days("2026-01-01T00:00:00.001Z", "2026-01-01T23:30:00Z")).toEqual([]);
+    expect(await days(...window, { tz_offset: 60 })).toEqual(["2026-01-01", "2026-01-02"]);
+    expect(await days(...window, { tz_offset: -60 })).toEqual(["2025-12-31", "2026-01-01"]);
+    expect(await days("2026-01-01T00:00:00.001Z", "2026-01-01T23:30:00Z")).toEqual([]);
   });
-  it("can be those of one session", () => {
+  it("can be those of one session", async () => {
     const window = ["2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"] as const;
-    expect(days(...window, { session_id: sessions[1] })).toEqual(["2026-01-01", "2026-02-28"]);
-    expect(days(...window, { session_id: newId() })).toEqual([]);
+    expect(await days(...window, { session_id: sessions[1] })).toEqual(["2026-01-01", "2026-02-28"]);
+    expect(await days(...window, { session_id: newId() })).toEqual([]);
   });
-  it("of an empty or inverted window are none", () => {
-    expect(days("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")).toEqual([]);
-    expect(days("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z")).toEqual([]);
+  it("of an empty or inverted window are none", async () => {
+    expect(await days("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")).toEqual([]);
+    expect(await days("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z")).toEqual([]);
   });
 });

@@ -69,7 +69,7 @@ describe("retention", () => {
   });
   const retention = () =>
     createRetention({
-      db: store.db,
+      store: store.rows,
       clock,
       log: silentLogger,
       agents: () => agents,

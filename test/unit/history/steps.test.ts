@@ -42,7 +42,7 @@ describe("steps in the store", () => {
 
   it("go with their messages: by age, and when a session is cleared [FAIL-4]", async () => {
     expect(stored()).toBe(12);
-    await store.db.writerJob("removeOlder", { agentId: AGENT, before: 6 });
+    await store.rows.removal.olderThan(AGENT, 6, new AbortController().signal);
     expect(stored()).toBe(7);
     await createStore(store.db).commit(store.history.clear(sessionRow(store.db, session)));
     expect(stored()).toBe(0);

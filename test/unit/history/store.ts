@@ -2,10 +2,22 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createHistory, type RetentionAgent } from "../../../packages/gateway/src/history/index.ts";
+import {
+  createHistory,
+  type RetentionAgent,
+  type Waiting,
+} from "../../../packages/gateway/src/history/index.ts";
 import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import { type Database, openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import {
+  openStore as openRows,
+  type PageQuery,
+  type SearchQuery,
+} from "../../../packages/gateway/src/store/index.ts";
+import type { Database } from "../../../packages/gateway/src/store/sqlite/index.ts";
+
+/** Waits for as long as it takes. */
+const patient: Waiting = { signal: new AbortController().signal, takeRoom() {} };
 
 export interface Entry {
   session: string;
@@ -22,11 +34,12 @@ export function openStore(
 ) {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "history-"));
   const clock = options.clock ?? systemClock;
-  const db = openDatabase(join(home, "gateway.db"), systemClock);
+  const rows = openRows(join(home, "gateway.db"), systemClock);
+  const { db } = rows;
   const mediaDir = join(home, "media");
   const spoolDir = join(home, "imports");
   const history = createHistory({
-    db,
+    store: rows,
     clock,
     log: silentLogger,
     takeSpace: () => {},
@@ -37,8 +50,13 @@ export function openStore(
   const queued = () => db.all<{ n: number }>("SELECT count(*) AS n FROM search_queue")[0]!.n;
   return {
     home,
+    rows,
     db,
-    history,
+    history: {
+      ...history,
+      page: (query: PageQuery, waiting = patient) => history.page(query, waiting),
+      search: (query: SearchQuery, waiting = patient) => history.search(query, waiting),
+    },
     mediaDir,
     spoolDir,
     /** Stores messages the way turns do, all in one unit. */
@@ -79,7 +97,7 @@ export function openStore(
       for (;;) {
         if (queued() < 200) return;
         // Any reply of the writer thread: its idle work goes on in between.
-        await db.writerJob("pruneTurns", { before: 0 });
+        await rows.removal.turnsBefore(0, patient.signal);
       }
     },
     queued,

@@ -1,14 +1,13 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { importLine, messageStep } from "@agent-gateway/contract";
 import * as z from "zod";
-import type { JobContext } from "../store/sqlite/index.ts";
 import { readLines } from "./lines.ts";
 
 /** Several times what the gateway itself stores per message. */
 const MAX_STEPS_CHARS = 1024 * 1024;
 
 /** A line of an import as it is stored. */
-export const storedLine = importLine().extend({
+const storedLine = importLine().extend({
   // It names a folder, like every stored chat id.
   chatId: z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,160}$/, {
     error: "must be 1-160 characters of A-Za-z0-9._@:+-",
@@ -26,7 +25,6 @@ export const storedLine = importLine().extend({
     .pipe(z.array(messageStep()))
     .optional(),
 });
-export type StoredLine = z.output<typeof storedLine>;
 
 /** `code` of the error that {@link checkImport} ends with; its `data` is a {@link BadLine}. */
 export const BAD_LINE = "BAD_LINE";
@@ -38,8 +36,11 @@ export interface BadLine {
 
 const SLICE_MS = 10;
 
-/** Job of the reader: is every line of this file a message? Resolves to their number. */
-export async function checkImport({ signal }: JobContext, { file }: { file: string }): Promise<number> {
+/** Is every line of this file a message? Resolves to their number. For a thread, which it keeps for itself. */
+export async function checkImport(
+  { signal }: { signal: AbortSignal },
+  { file }: { file: string },
+): Promise<number> {
   let count = 0;
   let until = performance.now() + SLICE_MS;
   for (const { number, text } of readLines(file)) {

@@ -4,12 +4,11 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import type { ImportResult, ImportState, Store } from "../store/index.ts";
 import { BAD_LINE, type BadLine } from "./import-check.ts";
-import { type ImportResult, type ImportState, parseImportStates } from "./import-store.ts";
 
 export interface ImportDeps {
-  db: Database;
+  store: Pick<Store, "imports">;
   log: Logger;
   /** Folder for incoming bodies; absolute, created when needed. */
   spoolDir: string;
@@ -31,13 +30,14 @@ export interface ImportSender {
  * finishes the import.
  */
 export function createImports(deps: ImportDeps) {
-  const { db, log, spoolDir } = deps;
+  const { log, spoolDir } = deps;
+  const { imports } = deps.store;
   const busy = new Set<string>();
   const fileOf = (name: string) => join(spoolDir, name);
 
   const store = async (state: ImportState): Promise<ImportResult> => {
     const file = fileOf(state.name);
-    const result = await db.writerJob<ImportResult>("storeImport", { file, state });
+    const result = await imports.store(file, state);
     await rm(file, { force: true });
     return result;
   };
@@ -51,14 +51,14 @@ export function createImports(deps: ImportDeps) {
     const file = fileOf(name);
     try {
       await spool(file, body, deps.takeSpace);
-      await db.readerJob<number>("checkImport", { file }, { signal });
+      await imports.check(file, signal);
       signal.throwIfAborted();
       confirm?.();
       // From here on the import completes, whether or not its sender waits.
       return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 });
     } catch (error) {
       // When the gateway is closing, the file is what the import continues from.
-      if (!interrupted(db, name)) await rm(file, { force: true });
+      if (!(await interrupted(imports, name))) await rm(file, { force: true });
       throw readable(error, signal);
     }
   };
@@ -77,9 +77,7 @@ export function createImports(deps: ImportDeps) {
 
     /** Finishes interrupted imports, and removes files that nothing needs. */
     async resume(): Promise<void> {
-      const states = parseImportStates(
-        db.all<{ value: string }>("SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'"),
-      );
+      const states = await imports.unfinished();
       const files = await readdir(spoolDir).catch(() => []);
       const wanted = new Set(states.map((state) => state.name));
       await Promise.all(
@@ -101,11 +99,11 @@ export function createImports(deps: ImportDeps) {
 }
 
 /** True while the import is recorded as in progress. */
-function interrupted(db: Database, name: string): boolean {
+async function interrupted(imports: Store["imports"], name: string): Promise<boolean> {
   try {
-    return db.all("SELECT 1 FROM meta WHERE key = ?", [`import:${name}`]).length > 0;
+    return (await imports.unfinished()).some((state) => state.name === name);
   } catch {
-    // The database is closed already; the next start looks again.
+    // The store is closed already; the next start looks again.
     return true;
   }
 }

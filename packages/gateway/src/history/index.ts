@@ -1,34 +1,32 @@
 import type { Readable } from "node:stream";
+import type { searchPage } from "@agent-gateway/contract";
+import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
-import { type Change, fromStatements } from "../store/index.ts";
-import type { Database } from "../store/sqlite/index.ts";
-import { type DaysQuery, readActiveDays } from "./days.ts";
+import type { DaysQuery, PageQuery, SearchQuery, Store } from "../store/index.ts";
 import { exportLines } from "./export.ts";
 import { createImports } from "./import.ts";
 import {
   type ChatRecord,
   type ChatSession,
-  readChatSessions,
-  readChats,
-  readSessions,
+  type Page,
   type SessionRecord,
+  toChat,
+  toChatSession,
+  toPage,
+  toSession,
 } from "./lists.ts";
-import { type Page, type PageQuery, readPage } from "./paging.ts";
-import { clearStatements } from "./removal.ts";
+import { toRecord } from "./records.ts";
 import { createRetention, type RetentionAgent } from "./retention.ts";
-import type { SearchPage, SearchQuery } from "./search.ts";
 
-export type { DaysQuery } from "./days.ts";
-export type { ImportResult } from "./import-store.ts";
-export type { ChatRecord, ChatSession, SessionRecord } from "./lists.ts";
-export type { Page, PageQuery } from "./paging.ts";
+export type { ImportResult } from "../store/index.ts";
+export type { ChatRecord, ChatSession, Page, SessionRecord } from "./lists.ts";
 export type { RetentionAgent } from "./retention.ts";
-export type { SearchPage, SearchQuery } from "./search.ts";
+export type SearchPage = ReturnType<typeof searchPage>["_output"];
 
 export interface HistoryDeps {
-  db: Database;
+  store: Pick<Store, "history" | "search" | "media" | "removal" | "imports" | "exports">;
   clock: Clock;
   log: Logger;
   /** The running agents, with their resolved history settings. */
@@ -40,50 +38,62 @@ export interface HistoryDeps {
   takeSpace(bytes: number): void;
 }
 
-/** Pages up to this size are read on the main thread: by index, and little. */
+/** Pages up to this size are read at once: by index, and little. */
 const MAX_DIRECT_LIMIT = 100;
+
+/** Who waits for a read that may take long. */
+export interface Waiting {
+  /** Aborted when nobody waits any more; looked at only by long reads. */
+  readonly signal: AbortSignal;
+  /** Called before a long read, which may have to wait; what it throws ends the wait. */
+  takeRoom(): void;
+}
 
 /** Message history: paging, search, days, export, import, removal and retention. `chatId` is always the stored id. */
 export function createHistory(deps: HistoryDeps) {
-  const { db } = deps;
+  const { history, search, removal } = deps.store;
   const imports = createImports(deps);
   const retention = createRetention(deps);
   const oneAtATime = createMutex();
   /** Long results are read one at a time: this thread would take all that are ready without a pause. */
-  const long = <T>(name: "page" | "search", query: unknown, proceed?: () => void): Promise<T> =>
-    oneAtATime(() => {
-      proceed?.();
-      return db.readerJob<T>(name, query);
+  const long = <T>({ signal, takeRoom }: Waiting, read: () => Promise<T>): Promise<T> =>
+    oneAtATime(async () => {
+      try {
+        signal.throwIfAborted();
+        takeRoom();
+        return await read();
+      } catch (error) {
+        // Nobody reads this.
+        throw signal.aborted ? new GatewayError("INVALID_REQUEST", "The client has left.") : error;
+      }
     });
   return {
     /** Chats that have sessions, latest first. */
-    chats: (agentId: string): Promise<ChatRecord[]> => readChats(db, agentId),
+    chats: async (agentId: string): Promise<ChatRecord[]> => (await history.chats(agentId)).map(toChat),
     /** Sessions of a chat, latest first. */
-    chatSessions: (agentId: string, chatId: string): Promise<ChatSession[]> =>
-      readChatSessions(db, agentId, chatId),
+    chatSessions: async (agentId: string, chatId: string): Promise<ChatSession[]> =>
+      (await history.sessions(agentId, chatId)).map(toChatSession),
     /** All sessions of an agent, latest first. */
-    sessions: (agentId: string): Promise<SessionRecord[]> => readSessions(db, agentId),
-    /** `proceed` is called before a long page is read, which may have to wait; what it throws ends the wait. */
-    page: (query: PageQuery, proceed?: () => void): Page | Promise<Page> =>
-      query.limit <= MAX_DIRECT_LIMIT && !query.include
-        ? readPage(db.all, query)
-        : long<Page>("page", query, proceed),
-    search: (query: SearchQuery, proceed?: () => void): Promise<SearchPage> => long("search", query, proceed),
-    activeDays: (query: DaysQuery): string[] => readActiveDays(db.all, query),
+    sessions: async (agentId: string): Promise<SessionRecord[]> =>
+      (await history.sessions(agentId)).map(toSession),
+    async page(query: PageQuery, waiting: Waiting): Promise<Page> {
+      if (query.limit <= MAX_DIRECT_LIMIT && !query.include) {
+        return toPage(await history.page(query, false), query);
+      }
+      return toPage(await long(waiting, () => history.page(query, true)), query);
+    },
+    async search(query: SearchQuery, waiting: Waiting): Promise<SearchPage> {
+      const { messages, total } = await long(waiting, () => search.find(query, waiting.signal));
+      return { messages: messages.map(toRecord), total };
+    },
+    activeDays: (query: DaysQuery): Promise<string[]> => history.days(query),
     /** See {@link exportLines}. */
     export: (agentId: string, chat: string | undefined, signal: AbortSignal): Promise<Readable> =>
-      exportLines(db, agentId, chat, signal),
+      exportLines(deps.store, agentId, chat, signal),
     /** Stores the lines of a body; one import at a time for each agent. */
     import: imports.run,
-    /** Removes a session's messages and all that is derived from them. */
-    clear: (session: number): Change => fromStatements(...clearStatements(session)),
-    /**
-     * Removes a session's messages in slices. Before `clear` for a session of many messages, so that
-     * the unit is short and other writes do not wait for it.
-     */
-    async emptySession(session: number): Promise<void> {
-      await db.writerJob("emptySession", { session });
-    },
+    clear: removal.clear,
+    emptySession: removal.emptySession,
     /** Finishes imports that were cut off and begins the daily clean-ups. */
     start() {
       retention.start();

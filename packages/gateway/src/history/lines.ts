@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
+import type { ImportedLine, ImportedMessage } from "../store/index.ts";
 
 /** A line of a file: `end` is the offset behind it. `text` is null where it is not UTF-8 or too long. */
 export interface Line {
@@ -62,4 +63,15 @@ export function* readLines(file: string, offset = 0, lineNumber = 0): Generator<
 function clean(bytes: Buffer, number: number): string {
   const text = bytes.toString("utf8").trim();
   return number === 1 && text.startsWith("\ufeff") ? text.slice(1) : text;
+}
+
+/** The messages of a file that has been checked already. */
+export function* readCheckedImport(
+  file: string,
+  offset: number,
+  lineNumber: number,
+): Generator<ImportedLine> {
+  for (const { number, text, end } of readLines(file, offset, lineNumber)) {
+    yield { number, end, message: JSON.parse(text!) as ImportedMessage };
+  }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import type { Store } from "../store/index.ts";
 import { sweepMedia } from "./media-sweep.ts";
 import { isDue, type LocalHour, localHour } from "./retention-time.ts";
 
@@ -20,13 +20,14 @@ const TURNS_DAYS = 7;
  * one removes as much.
  */
 export function createRetention(deps: {
-  db: Database;
+  store: Pick<Store, "media" | "removal">;
   clock: Clock;
   log: Logger;
   agents: () => readonly RetentionAgent[];
   mediaDir(agentId: string): string;
 }) {
-  const { db, clock, log } = deps;
+  const { clock, log } = deps;
+  const { media, removal } = deps.store;
   const previous = new Map<string, LocalHour>();
   /** The clean-up that each agent had last: its day and settings. */
   const swept = new Map<string, string>();
@@ -38,12 +39,11 @@ export function createRetention(deps: {
     const { signal } = stop;
     const now = clock.now();
     if (retentionDays !== null) {
-      const args = { agentId: agent.id, before: now - retentionDays * DAY_MS };
-      const messages = await db.writerJob<number>("removeOlder", args, { signal });
-      const files = await sweepMedia(db, agent.id, deps.mediaDir(agent.id), now, signal);
+      const messages = await removal.olderThan(agent.id, now - retentionDays * DAY_MS, signal);
+      const files = await sweepMedia(media, agent.id, deps.mediaDir(agent.id), now, signal);
       if (messages + files > 0) log.info({ agent: agent.id, messages, files }, "cleaned up history");
     }
-    await db.writerJob("pruneTurns", { before: now - TURNS_DAYS * DAY_MS }, { signal });
+    await removal.turnsBefore(now - TURNS_DAYS * DAY_MS, signal);
   };
 
   const sweepIfDue = async (agent: RetentionAgent) => {

@@ -1,16 +1,42 @@
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
+import type { Exports } from "./exports.ts";
+import type { Imports } from "./imports.ts";
+import type { Removal } from "./removal.ts";
+import type { Search } from "./search.ts";
+import { createHistory, type StoredHistory } from "./sql/history.ts";
 import { createInbox, type Inbox } from "./sql/inbox.ts";
 import { createLogins, type Logins } from "./sql/logins.ts";
+import { createMedia, type MediaReferences } from "./sql/media.ts";
 import { createOutbox, type Outbox } from "./sql/outbox.ts";
 import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
 import { createShares, type StoredShares } from "./sql/shares.ts";
-import { type Database, openDatabase } from "./sqlite/index.ts";
+import {
+  createExports,
+  createImports,
+  createRemoval,
+  createSearch,
+  type Database,
+  openDatabase,
+} from "./sqlite/index.ts";
 
 /** `fromStatements` is for rooms that still write statements themselves. */
 export { type Change, change as fromStatements } from "./change.ts";
+export type { ExportedMessage } from "./exports.ts";
+export type { ImportedLine, ImportedMessage, ImportResult, ImportState } from "./imports.ts";
+export type { SearchQuery } from "./search.ts";
+export type {
+  ChatRow,
+  DaysQuery,
+  ListedSession,
+  PageQuery,
+  StoredHistory,
+  StoredMessage,
+  StoredPage,
+} from "./sql/history.ts";
 export type { Inbox, InboxRow } from "./sql/inbox.ts";
+export type { MediaReferences } from "./sql/media.ts";
 export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
 export type { Positions, StoredPlace } from "./sql/positions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
@@ -25,6 +51,12 @@ export interface Store {
   readonly logins: Logins;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
+  readonly history: StoredHistory;
+  readonly search: Search;
+  readonly media: MediaReferences;
+  readonly removal: Removal;
+  readonly imports: Imports;
+  readonly exports: Exports;
   readonly positions: Positions;
   readonly shares: StoredShares;
   /**
@@ -57,6 +89,12 @@ export function createStore(db: Database): Store {
     logins: createLogins(sql),
     inbox: createInbox(sql),
     outbox: createOutbox(sql),
+    history: createHistory(sql),
+    search: createSearch(db),
+    media: createMedia(sql),
+    removal: createRemoval(db),
+    imports: createImports(db),
+    exports: createExports(db),
     positions: createPositions(sql),
     shares: createShares(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {

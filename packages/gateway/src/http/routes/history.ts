@@ -24,19 +24,19 @@ export function historyRoutes(deps: {
     endpoint(routes.listChatSessions, async ({ params }) =>
       json({ sessions: await history.chatSessions(params.agentId, params.chatId) }),
     ),
-    endpoint(routes.listMessages, async ({ params, query, takeRoom }) =>
-      json(await history.page({ ...params, ...query }, takeRoom)),
+    endpoint(routes.listMessages, async (context) =>
+      json(await history.page({ ...context.params, ...context.query }, context)),
     ),
-    endpoint(routes.searchMessages, async ({ params, query, takeRoom }) =>
-      json(await history.search({ ...params, ...query }, takeRoom)),
+    endpoint(routes.searchMessages, async (context) =>
+      json(await history.search({ ...context.params, ...context.query }, context)),
     ),
-    endpoint(routes.activeDays, ({ params, query }) => {
+    endpoint(routes.activeDays, async ({ params, query }) => {
       if (Math.abs(query.tz_offset ?? 0) > MAX_OFFSET_MINUTES) {
         throw new GatewayError("INVALID_REQUEST", "tz_offset must be within a day of UTC.", {
           details: [{ path: "tz_offset", message: "must be between -1440 and 1440" }],
         });
       }
-      return json({ days: history.activeDays({ ...params, ...query }) });
+      return json({ days: await history.activeDays({ ...params, ...query }) });
     }),
     endpoint(routes.exportHistory, async ({ params, query, signal }) => ({
       status: 200,

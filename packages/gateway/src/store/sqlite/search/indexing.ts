@@ -1,4 +1,5 @@
-import type { Connection, Param, Statement } from "../store/sqlite/index.ts";
+import type { Connection, Param } from "../connection.ts";
+import type { Statement } from "../protocol.ts";
 import { chatGram, chatTrigram, fold, gramsOf } from "./fold.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { oneLine } from "../lib/one-line.ts";
-import type { Connection } from "../store/sqlite/index.ts";
-import type { StoredLine } from "./import-check.ts";
+import { oneLine } from "../../../lib/one-line.ts";
+import type { ImportedMessage } from "../../imports.ts";
+import type { Connection } from "../connection.ts";
 
 /** A session that imported messages go to, with what came in during this transaction. */
 interface Target {
@@ -21,7 +21,7 @@ const MAX_NAME_CHARS = 1000;
 const MAX_GROUPS = 1000;
 
 /** Id for a session whose own is taken or cannot name a folder: the same each time, so that an import can be repeated. */
-function derivedId(agentId: string, { chatId, sessionId }: StoredLine): string {
+function derivedId(agentId: string, { chatId, sessionId }: ImportedMessage): string {
   const hex = createHash("sha256").update(`${agentId}\0${chatId}\0${sessionId}`).digest("hex");
   // Version 8 and variant 10 of RFC 9562.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -35,7 +35,7 @@ export function createImportTarget(db: Connection, agentId: string) {
   /** Messages already stored for the latest (session, ts) of each session; a `ts` may be shared by very many. */
   const groups = new Map<number, { ts: number; seen: Set<string> }>();
 
-  const chatRow = (line: StoredLine): number => {
+  const chatRow = (line: ImportedMessage): number => {
     const known = "SELECT id FROM chats WHERE agent_id = ? AND chat_id = ?";
     const found = db.get(known, [agentId, line.chatId])?.id;
     if (found !== undefined) return Number(found);
@@ -43,7 +43,7 @@ export function createImportTarget(db: Connection, agentId: string) {
     return db.run(insert, [agentId, line.chatId, line.ts]).lastInsertRowid;
   };
 
-  const sessionRow = (line: StoredLine, chat: number): number => {
+  const sessionRow = (line: ImportedMessage, chat: number): number => {
     for (const uuid of [line.sessionId, derivedId(agentId, line)]) {
       if (!KEEPABLE.test(uuid)) continue;
       const found = db.get("SELECT id, chat FROM sessions WHERE uuid = ?", [uuid]);
@@ -59,7 +59,7 @@ export function createImportTarget(db: Connection, agentId: string) {
     throw new Error("a derived session id is taken");
   };
 
-  const targetOf = (line: StoredLine): Target => {
+  const targetOf = (line: ImportedMessage): Target => {
     const key = `${line.chatId}\0${line.sessionId}`;
     let target = targets.get(key);
     if (!target) {
@@ -98,7 +98,7 @@ export function createImportTarget(db: Connection, agentId: string) {
     },
 
     /** Stores the message; false when it is there already. */
-    add(line: StoredLine): boolean {
+    add(line: ImportedMessage): boolean {
       const target = targetOf(line);
       const role = line.role === "user" ? 0 : 1;
       const content = line.content.toWellFormed();

@@ -1,20 +1,12 @@
-import type { searchPage } from "@agent-gateway/contract";
-import type { Connection, Param } from "../store/sqlite/index.ts";
+import type { SearchQuery, SearchResult } from "../../search.ts";
+import { MESSAGE_COLUMNS, type MessageScope, type StoredMessage } from "../../sql/history.ts";
+import type { Connection, Param } from "../connection.ts";
+import { JobError } from "../protocol.ts";
 import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
-import { MESSAGE_COLUMNS, type MessageRow, scopeOf, toRecord } from "./records.ts";
-import { IS_INDEXED, LONG_BYTES, QUEUED } from "./search-index.ts";
+import { IS_INDEXED, LONG_BYTES, QUEUED } from "./indexing.ts";
 
-/** A literal text to find in one chat, in any script, ignoring case. */
-export interface SearchQuery {
-  agentId: string;
-  chatId: string;
-  /** Not empty. */
-  q: string;
-  limit: number;
-  offset: number;
-  session_id?: string | undefined;
-}
-export type SearchPage = ReturnType<typeof searchPage>["_output"];
+/** Memory that the asking thread shares: not 0 once nobody waits for the result any more. */
+export type Abandoned = Int32Array<SharedArrayBuffer>;
 
 interface Hit {
   id: number;
@@ -40,22 +32,38 @@ const MAX_WALKED = 20_000;
  * Messages that contain `q`, the newest first, with their exact number. Must run inside one transaction: the index
  * answers for the messages that it holds, the newest ones and the very long ones are scanned.
  */
-export function search(db: Connection, query: SearchQuery): SearchPage {
-  const read = <T>(sql: string, params: readonly Param[] = []) => db.all(sql, params) as T[];
-  const scope = scopeOf(read, query.agentId, query.chatId, query.session_id);
+export function search(db: Connection, query: SearchQuery, abandoned: Abandoned): SearchResult {
+  const goOn = () => {
+    if (Atomics.load(abandoned, 0) !== 0) throw new JobError("ABANDONED", "nobody waits for this search");
+  };
+  goOn();
+  const scope = scopeOf(db, query);
   if (!scope) return { messages: [], total: 0 };
   const needle = fold(query.q);
   const match = matchOf(db, scope.chat, needle);
-  const scanned = scan(db, scope, needle);
+  const scanned = scan(db, scope, needle, goOn);
+  goOn();
   const indexed = countIndexed(db, match, scope);
   const total = indexed + scanned.length;
   if (query.offset >= total) return { messages: [], total };
+  goOn();
   const end = query.offset + query.limit;
   const ids =
     scanned.length === 0
       ? newestIndexed(db, match, scope, indexed, query.limit, query.offset)
       : merge(newestIndexed(db, match, scope, indexed, end, 0), scanned).slice(query.offset, end);
-  return { messages: ids.map(({ id }) => toRecord(messageById(db, id))), total };
+  return { messages: ids.map(({ id }) => messageById(db, id)), total };
+}
+
+function scopeOf(db: Connection, { agentId, chatId, session_id }: MessageScope): Scope | undefined {
+  const chat = db.get("SELECT id FROM chats WHERE agent_id = ? AND chat_id = ?", [agentId, chatId])?.id;
+  if (chat === undefined) return undefined;
+  if (session_id === undefined) return { chat: Number(chat), session: undefined };
+  const session = db.get("SELECT id FROM sessions WHERE uuid = ? AND chat = ?", [
+    session_id,
+    Number(chat),
+  ])?.id;
+  return session === undefined ? undefined : { chat: Number(chat), session: Number(session) };
 }
 
 function matchOf(db: Connection, chat: number, needle: string): Match {
@@ -147,13 +155,14 @@ function walk(db: Connection, needle: string, scope: Scope, count: number): Hit[
 }
 
 /** Hits among what the index does not hold. */
-function scan(db: Connection, scope: Scope, needle: string): Hit[] {
+function scan(db: Connection, scope: Scope, needle: string, goOn: () => void): Hit[] {
   const hits: Hit[] = [];
   const own = scope.session === undefined ? "" : "AND +session = ?";
   const rest = scope.session === undefined ? [] : [scope.session];
   const look = (sql: string, params: readonly Param[]) => {
     for (const row of db.prepare(sql).iterate(...params)) {
       const { id, ts, content } = row as unknown as Hit & { content: string };
+      goOn();
       if (fold(content).includes(needle)) hits.push({ id, ts });
     }
   };
@@ -174,9 +183,9 @@ const newestFirst = (a: Hit, b: Hit) => b.ts - a.ts || b.id - a.id;
 const merge = (indexed: readonly Hit[], scanned: readonly Hit[]) =>
   [...indexed, ...scanned].sort(newestFirst);
 
-function messageById(db: Connection, id: number): MessageRow {
+function messageById(db: Connection, id: number): StoredMessage {
   return db.get(
     `SELECT ${MESSAGE_COLUMNS} FROM messages m JOIN sessions s ON s.id = m.session WHERE m.id = ?`,
     [id],
-  ) as unknown as MessageRow;
+  ) as unknown as StoredMessage;
 }

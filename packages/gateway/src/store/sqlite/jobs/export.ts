@@ -1,13 +1,11 @@
-import type { Connection, JobContext } from "../store/sqlite/index.ts";
-import { MESSAGE_COLUMNS, type MessageRow, toRecord } from "./records.ts";
-import { parseSteps } from "./steps.ts";
+import type { ExportCursor, ExportedMessage, ExportSlice } from "../../exports.ts";
+import { MESSAGE_COLUMNS, type StoredMessage } from "../../sql/history.ts";
+import type { Connection } from "../connection.ts";
+import type { JobContext } from "../protocol.ts";
 
-/** Position of an export: messages up to (`ts`, `id`) are done, those above `maxId` arrived after its start. */
-export interface ExportCursor {
-  ts: number;
-  id: number;
-  maxId: number;
-}
+/** A line of an export, without its end. */
+export type FormatExport = (exported: ExportedMessage) => string;
+
 export interface ExportArgs {
   agentId: string;
   /** Stored id of the only chat to export. */
@@ -15,17 +13,11 @@ export interface ExportArgs {
   /** Undefined for the first slice. */
   cursor: ExportCursor | undefined;
 }
-export interface ExportSlice {
-  /** NDJSON. */
-  text: string;
-  /** Undefined if there is nothing more. */
-  cursor: ExportCursor | undefined;
-}
 
 const SLICE_MS = 12;
 const SLICE_CHARS = 256 * 1024;
 
-type Row = MessageRow & { name: string; steps: string | null };
+type Row = StoredMessage & { name: string };
 interface Chat {
   id: number;
   chatId: string;
@@ -37,11 +29,16 @@ interface Chat {
 const before = (a: Chat, b: Chat) => a.ts - b.ts || a.next - b.next;
 
 /** Job of the reader: the next lines, oldest first over all chats, which are merged by their indexes. */
-export function exportSlice(context: JobContext, args: ExportArgs): Promise<ExportSlice> {
-  return context.slice(() => readSlice(context.db, args));
-}
+export const exportSlice =
+  (format: FormatExport) =>
+  ({ db, slice }: JobContext, args: ExportArgs): Promise<ExportSlice> =>
+    slice(() => readSlice(db, args, format));
 
-function readSlice(db: Connection, { agentId, chatId, cursor: from }: ExportArgs): ExportSlice {
+function readSlice(
+  db: Connection,
+  { agentId, chatId, cursor: from }: ExportArgs,
+  format: FormatExport,
+): ExportSlice {
   const cursor = from ?? {
     ts: -1,
     id: 0,
@@ -63,7 +60,8 @@ function readSlice(db: Connection, { agentId, chatId, cursor: from }: ExportArgs
         more = true;
         break;
       }
-      text += `${JSON.stringify(toLine(chat.chatId, row))}\n`;
+      const { name: sessionName, ...message } = row;
+      text += `${format({ chatId: chat.chatId, sessionName, message })}\n`;
       cursor.ts = row.ts;
       cursor.id = row.id;
     }
@@ -112,21 +110,4 @@ function insert(waiting: Chat[], chat: Chat): void {
     else high = middle;
   }
   waiting.splice(low, 0, chat);
-}
-
-function toLine(chatId: string, row: Row) {
-  const { role, content, ts, sessionId, interrupted, senderName, error } = toRecord(row);
-  const steps = row.steps === null ? undefined : parseSteps(row.steps);
-  return {
-    chatId,
-    sessionId,
-    sessionName: row.name,
-    role,
-    content,
-    ts,
-    interrupted,
-    senderName,
-    error,
-    steps,
-  };
 }

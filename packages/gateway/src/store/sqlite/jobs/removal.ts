@@ -1,5 +1,6 @@
-import type { Connection, JobContext, Statement } from "../store/sqlite/index.ts";
-import { unindexStatements } from "./search-index.ts";
+import type { Connection } from "../connection.ts";
+import type { JobContext, Statement } from "../protocol.ts";
+import { unindexStatements } from "../search/indexing.ts";
 
 /** Messages removed in one slice: about 10 ms of work. */
 const SLICE_ROWS = 250;

@@ -1,0 +1,30 @@
+import { change } from "../change.ts";
+import type { Exports } from "../exports.ts";
+import type { ImportState, Imports } from "../imports.ts";
+import type { Removal } from "../removal.ts";
+import type { Database } from "./database.ts";
+import type { ExportArgs } from "./jobs/export.ts";
+import { clearStatements } from "./jobs/removal.ts";
+
+export const createRemoval = (db: Database): Removal => ({
+  clear: (session) => change(...clearStatements(session)),
+  emptySession: (session) => db.writerJob("emptySession", { session }),
+  olderThan: (agentId, before, signal) => db.writerJob("removeOlder", { agentId, before }, { signal }),
+  turnsBefore: (before, signal) => db.writerJob("pruneTurns", { before }, { signal }),
+});
+
+export const createExports = (db: Database): Exports => ({
+  slice: (agentId, chatId, cursor) =>
+    db.readerJob("exportSlice", { agentId, chatId, cursor } satisfies ExportArgs),
+});
+
+export const createImports = (db: Database): Imports => ({
+  check: (file, signal) => db.readerJob("checkImport", { file }, { signal }),
+  store: (file, state) => db.writerJob("storeImport", { file, state }),
+  async unfinished() {
+    const rows = db.all<{ value: string }>(
+      "SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'",
+    );
+    return rows.map(({ value }) => JSON.parse(value) as ImportState);
+  },
+});

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fromStatements, type PageQuery, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { drivers } from "./drivers.ts";
+import { type Said, say } from "./messages.ts";
+
+const DAY = 86_400_000;
+const at = { agentId: "a", chatId: "api-x" };
+const said = (id: number, ts: number, more: Partial<Said> = {}): Said => ({
+  id,
+  agent: "a",
+  chat: "api-x",
+  session: "s1",
+  content: `m${id}`,
+  ts,
+  ...more,
+});
+
+describe.each(drivers)("history in $driver", ({ open }) => {
+  let store: Store;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  /** Ids of all messages, read page by page. */
+  const walk = async (query: Omit<PageQuery, "agentId" | "chatId">) => {
+    const seen: number[] = [];
+    for (let cursor = {}; ; ) {
+      const { messages, hasMore } = await store.history.page({ ...at, ...query, ...cursor }, false);
+      seen.push(...messages.map(({ id }) => id));
+      const last = messages.at(-1);
+      if (!hasMore || !last) return seen;
+      cursor =
+        query.order === "asc"
+          ? { after: last.ts, after_id: last.id }
+          : { before: last.ts, before_id: last.id };
+    }
+  };
+
+  it("pages follow time and then id, whatever order the ids were given in [ROWS-1]", async () => {
+    // Ids neither rise with time nor follow the order in which the rows were stored.
+    await say(store, [
+      said(50, 1000),
+      said(20, 2000, { session: "s2" }),
+      said(40, 2000),
+      said(30, 2000),
+      said(10, 3000),
+      said(60, 500, { session: "s2" }),
+    ]);
+    const ascending = [60, 50, 20, 30, 40, 10];
+    for (const limit of [1, 2, 4, 100]) {
+      expect(await walk({ order: "asc", limit })).toEqual(ascending);
+      expect(await walk({ order: "desc", limit })).toEqual([...ascending].reverse());
+      expect(await walk({ order: "asc", limit, session_id: "s2" })).toEqual([60, 20]);
+    }
+    // A message with a lower id and a later time that arrives between two pages is neither skipped nor repeated.
+    const first = await store.history.page({ ...at, order: "asc", limit: 3 }, false);
+    await say(store, [said(5, 2500)]);
+    const last = first.messages.at(-1)!;
+    const next = await store.history.page(
+      { ...at, order: "asc", limit: 9, after: last.ts, after_id: last.id },
+      true,
+    );
+    expect(next.messages.map(({ id }) => id)).toEqual([30, 40, 5, 10]);
+  });
+
+  it("a page that is emptied between its two reads is the last one [ROWS-1]", async () => {
+    await say(store, [said(1, 1), said(2, 2), said(3, 3)]);
+    const reading = store.history.page({ ...at, order: "asc", limit: 1 }, false);
+    const clearing = store.commit(fromStatements({ sql: "DELETE FROM messages", params: [] }));
+    const [page] = await Promise.all([reading, clearing]);
+    expect(page.hasMore && page.messages.length === 0).toBe(false);
+  });
+
+  it("steps come with the page that asks for them [ROWS-1]", async () => {
+    await say(store, [said(1, 1, { role: 1, steps: "[]" }), said(2, 2, { role: 1 })]);
+    const query = { ...at, order: "asc", limit: 5 } as const;
+    const { messages } = await store.history.page({ ...query, include: "steps" }, true);
+    expect(messages.map(({ id, steps }) => [id, steps])).toEqual([
+      [1, "[]"],
+      [2, null],
+    ]);
+    const [plain] = (await store.history.page(query, false)).messages;
+    expect(plain).toEqual({ id: 1, role: 1, content: "m1", ts: 1, extra: null, uuid: "s1" });
+  });
+
+  it("chats and sessions are listed latest first, and by age where times are equal [ROWS-1]", async () => {
+    await say(store, [
+      said(1, 1000),
+      said(2, 3000, { chat: "api-y", session: "s2" }),
+      said(3, 3000, { chat: "api-z", session: "s3" }),
+      said(4, 2000, { session: "s4" }),
+      said(5, 9000, { agent: "b", session: "s5" }),
+    ]);
+    const chats = await store.history.chats("a");
+    expect(chats.map((chat) => [chat.chatId, chat.messageCount, chat.lastActivity])).toEqual([
+      ["api-z", 1, 3000],
+      ["api-y", 1, 3000],
+      ["api-x", 2, 2000],
+    ]);
+    expect((await store.history.sessions("a")).map(({ uuid }) => uuid)).toEqual(["s3", "s2", "s4", "s1"]);
+    expect(await store.history.sessions("a", "api-x")).toMatchObject([
+      { uuid: "s4", chatId: "api-x", name: "Name of s4", createdAt: 2000, lastMessage: "m4" },
+      { uuid: "s1", messageCount: 1, imageConfig: null, model: null },
+    ]);
+    expect(await store.history.hasChat("a", "api-y")).toBe(true);
+    expect(await store.history.hasChat("b", "api-y")).toBe(false);
+  });
+
+  it("days are those of the viewer, from the first instant of time on [ROWS-1]", async () => {
+    await say(store, [
+      said(1, 0),
+      said(2, DAY - 1),
+      said(3, 3 * DAY),
+      said(4, 3 * DAY + 5, { session: "s2" }),
+    ]);
+    const days = (more = {}) => store.history.days({ ...at, from: 0, to: 10 * DAY, ...more });
+    expect(await days()).toEqual(["1970-01-01", "1970-01-04"]);
+    expect(await days({ tz_offset: -1440 })).toEqual(["1969-12-31", "1970-01-03"]);
+    expect(await days({ tz_offset: 1440 })).toEqual(["1970-01-02", "1970-01-05"]);
+    expect(await days({ tz_offset: 1 })).toEqual(["1970-01-01", "1970-01-02", "1970-01-04"]);
+    expect(await days({ session_id: "s2" })).toEqual(["1970-01-04"]);
+    expect(await days({ to: 0 })).toEqual([]);
+  });
+
+  it("a file counts as referred to by a message, or by the settings of a session [ROWS-1]", async () => {
+    await say(store, [said(1, 1)]);
+    expect(await store.media.isNamed("a", "2026/x.png")).toBe(false);
+    expect(await store.media.settings("a")).toBe("");
+  });
+});
