@@ -13,6 +13,7 @@ const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
+const MCP_SERVER = join(import.meta.dirname, "../fixtures/mcp-server.mjs");
 /** These programs take seconds to start, and more on a machine that does other things. */
 const TEST_MS = 120_000;
 
@@ -30,6 +31,8 @@ export interface AcpProgram {
   shellTool: string;
   /** The model's call of the gateway's `share_file`; undefined where the fake cannot make such a call. */
   share?: string;
+  /** False where all tools of a server cannot be allowed at once. */
+  wholeServers?: false;
   /** What a request to the model looks like that carries an image. */
   image: { path: string; mark: RegExp };
   /** Takes up a conversation by itself after its process is gone. */
@@ -159,6 +162,25 @@ export async function describeAcpProgram(program: AcpProgram): Promise<void> {
       expect(calls).toEqual([{ path: "a.png" }]);
       expect(outcome.text).toContain("shared as number 7");
     });
+
+    test.skipIf(program.share === undefined)(
+      "calls a tool of a connector, also where tools are limited to it [CONN-1, CONN-4]",
+      async () => {
+        const mcpServers = {
+          crm: { command: process.execPath, args: [MCP_SERVER], env: { FIXTURE_MARK: "with a secret" } },
+        };
+        const echo = `${program.share!.replace("gateway_", "crm_").replace(/share_file$/, "echo")}`;
+        const whole = program.wholeServers === false ? [] : [["mcp__crm"]];
+        for (const allowTools of [true, ...whole, ["mcp__crm__echo"]]) {
+          const session = await fresh({ mcpServers, allowTools });
+          const { outcome } = await runTurn(session, `TOOL ${echo} {"text":"hi"}`);
+          expect(outcome.text, JSON.stringify([allowTools, outcome.error])).toContain(
+            "echo hi with a secret",
+          );
+          await session.close();
+        }
+      },
+    );
 
     test("uses a tool that is listed, and no other [LIM-1]", async () => {
       const session = await fresh({ allowTools: [program.shellTool] });

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createAgentCliRuntime } from "../../packages/gateway/src/runtimes/agent-cli/index.ts";
 import type { OpenOptions, Runtime, RuntimeSession } from "../../packages/gateway/src/runtimes/types.ts";
+import { npmProgram } from "../fixtures/npm-program.ts";
 import { isRunning } from "../fixtures/processes.ts";
 import { openOptions, runTurn } from "../unit/runtimes/open-options.ts";
 import { installClaudeCode, startFakeModel } from "./claude-code.ts";
@@ -335,6 +337,33 @@ describe.skipIf("missing" in installed)(`the real agent CLI${reason} [RUN-4]`, (
     );
     expect(calls).toEqual([{ path: "/a.png" }, { path: "/nope" }]);
   });
+
+  test("calls the tools of connectors beside the gateway's, also of a published server [CONN-1, CONN-4, CONN-5]", async () => {
+    const share = {
+      name: "share_file",
+      description: "Shares a file.",
+      inputSchema: { type: "object" },
+      call: async () => "shared it",
+    };
+    const fixture = join(import.meta.dirname, "../fixtures/mcp-server.mjs");
+    const everything = await npmProgram("@modelcontextprotocol/server-everything@2026.8.31");
+    const mcpServers = {
+      crm: { command: process.execPath, args: [fixture], env: { FIXTURE_MARK: "with a secret" } },
+      ...(everything && { everything: { command: everything[0]!, args: [...everything.slice(1), "stdio"] } }),
+    };
+    for (const allowTools of [true, ["mcp__crm__echo", "mcp__everything"]]) {
+      const session = await start({ tools: [share], mcpServers, allowTools });
+      const used = (tool: string, args: object) => ask(session, `TOOL ${tool} ${JSON.stringify(args)}`);
+      expect(await used("mcp__crm__echo", { text: "hi" })).toContain("Tool said: echo hi with a secret");
+      expect(await used("mcp__gateway__share_file", {})).toContain("shared it");
+      if (everything) expect(await used("mcp__everything__echo", { message: "ho" })).toMatch(/Echo: ho/i);
+      const fail = await used("mcp__crm__fail", {});
+      expect(fail).toContain(allowTools === true ? "it broke" : "not allowed");
+      expect(existsSync(join(dir, "mcp.json"))).toBe(true);
+      await session.close();
+      expect(existsSync(join(dir, "mcp.json"))).toBe(false);
+    }
+  }, 120_000);
 
   test("follows the instructions of this start, also when it resumes", async () => {
     const session = await start({ instructions: "Speak like a pirate." });

@@ -12,6 +12,7 @@ await describeAcpProgram({
   writer: (path) => `TOOL write_file ${JSON.stringify({ file_path: path, content: "x" })}`,
   shellTool: "run_shell_command",
   share: "mcp_gateway_share_file",
+  wholeServers: false,
   image: { path: "streamGenerateContent", mark: /"inlineData"/ },
   resumes: false,
 });

@@ -14,7 +14,8 @@ import {
   splitFor,
   WEBHOOKS,
 } from "./channels/index.ts";
-import type { ConfigStore, Env, Paths } from "./config/index.ts";
+import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
+import { createConnectors } from "./connectors/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint } from "./http/index.ts";
 import { agentRoutes } from "./http/routes/agents.ts";
@@ -41,7 +42,7 @@ import { startWith } from "./lib/start-error.ts";
 import { createMedia } from "./media/index.ts";
 import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
 import { createDisk, createMonitoring } from "./monitoring/index.ts";
-import { createRuntimeFactory } from "./runtimes/index.ts";
+import { createRuntimeFactory, sweepMcpFiles } from "./runtimes/index.ts";
 import {
   COMMANDS,
   createCommandRunner,
@@ -69,12 +70,14 @@ export interface AppDeps {
   env: Env;
   clock: Clock;
   log: Logger;
+  /** Gets each value that must not appear in logs, before it is used. */
+  onSecret(value: string): void;
   /** Called when the gateway cannot continue: the database thread died. */
   fatal(): void;
 }
 
 /** The composition root: creates every room and wires it to the others. */
-export async function createApp({ store, paths, env, clock, log, fatal }: AppDeps) {
+export async function createApp({ store, paths, env, clock, log, onSecret, fatal }: AppDeps) {
   const config = () => store.current;
   const agent = (id: string) => config().agents.find((entry) => entry.id === id);
   const requireAgent = (id: string) => {
@@ -93,12 +96,15 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     fatal();
   });
   const reaper = await createReaper({ dir: join(paths.home, "run/children"), log });
+  const mcpNotes = join(paths.home, "run/mcp-files");
+  await sweepMcpFiles(mcpNotes);
   const runtimes = createRuntimeFactory({
     env,
     clock,
     log,
     reaper,
     configDir: (id) => join(paths.agentDir(id), "cli"),
+    mcpNotes,
     ownPort: () => port,
   });
   const disk = createDisk({ home: paths.home, minFree: () => config().gateway.minFreeBytes, clock, log });
@@ -133,6 +139,8 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     keepImage: media.keepImage,
     keepFile: media.keepFile,
   });
+  const secretsFile = connectorSecretsFile(paths, env);
+  const connectors = createConnectors({ config, secretsFile, onSecret, log });
   const sessions = createSessions({
     store: rows,
     clock,
@@ -145,6 +153,7 @@ export async function createApp({ store, paths, env, clock, log, fatal }: AppDep
     history,
     models,
     tools: (scope) => shares.tools(scope),
+    mcpServers: connectors.serversFor,
     counters: monitoring.turns,
     step: publishStep,
     cutOff: (turn) => channels.cutOff(turn),

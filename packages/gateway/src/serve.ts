@@ -98,7 +98,15 @@ export async function serve(args: readonly string[]): Promise<void> {
       void stop(EXIT_BROKEN);
     });
 
-    const app = await createApp({ store, paths, env, clock, log, fatal: () => void stop(EXIT_BROKEN) });
+    const app = await createApp({
+      store,
+      paths,
+      env,
+      clock,
+      log,
+      onSecret: logger.addSecret,
+      fatal: () => void stop(EXIT_BROKEN),
+    });
     shutdown = () => runPhases(app.shutdown(), clock, log);
     const address = await app.listen(gateway.bind, gateway.port);
     const host = address.host.includes(":") ? `[${address.host}]` : address.host;

@@ -22,6 +22,7 @@ export function openOptions(over: Partial<OpenOptions> = {}): OpenOptions {
     resume: undefined,
     history: [],
     tools: [],
+    mcpServers: {},
     log: silentLogger,
     clock: systemClock,
     signal: new AbortController().signal,

@@ -3,7 +3,8 @@ import { readNamed } from "../lib/guarded/read.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { PathError } from "../lib/safe-path.ts";
 
-const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/;
+/** The names of connectors, which are part of some keys, may have a hyphen. */
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*=(.*)$/;
 export type Variables = Readonly<Record<string, string>>;
 
 function unquote(raw: string): string {

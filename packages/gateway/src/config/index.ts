@@ -3,7 +3,7 @@ export { readDotenv, writeDotenv } from "./dotenv.ts";
 export { parseForEdit, stringifyLike } from "./edit.ts";
 export { type FirstRun, firstRun } from "./first-run.ts";
 export { hasVariable } from "./interpolate.ts";
-export { agentEnvFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
+export { agentEnvFile, connectorSecretsFile, createPaths, type Env, homeEnvFile } from "./paths.ts";
 export { ConfigFileError, describe as describeProblem, type Problem } from "./problems.ts";
 export { loadText } from "./read.ts";
 export { restrictHome } from "./restrict.ts";

@@ -26,6 +26,11 @@ export function createPaths(env: Env): Paths {
 
 /** The gateway's own `.env`. */
 export const homeEnvFile = (paths: Paths): string => join(paths.home, ".env");
+/** The secrets of the owner's connectors. */
+export const connectorSecretsFile = (paths: Paths, env: Env): string =>
+  env.GATEWAY_MCP_TOKEN_ENV_PATH
+    ? resolve(expandHome(env.GATEWAY_MCP_TOKEN_ENV_PATH, env))
+    : join(paths.home, "mcp-token.env");
 /** An agent's `.env`. */
 export const agentEnvFile = (paths: Paths, agentId: string): string => join(paths.agentDir(agentId), ".env");
 /** The last configuration that loaded successfully. */

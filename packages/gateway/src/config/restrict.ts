@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isWithin } from "../lib/safe-path.ts";
-import { homeEnvFile, lastGoodFile } from "./paths.ts";
+import { connectorSecretsFile, homeEnvFile, lastGoodFile } from "./paths.ts";
 import type { Paths } from "./types.ts";
 
 /** Mode bits that let a group or everyone read or change a file. */
@@ -20,6 +20,7 @@ export async function restrictHome(paths: Paths): Promise<void> {
     ...logs.filter((name) => /\.log(?:\.\d+)?$/.test(name)).map((name) => join(paths.logs, name)),
     lastGoodFile(paths),
     homeEnvFile(paths),
+    connectorSecretsFile(paths, {}),
     ...(isWithin(paths.home, paths.configFile) ? [paths.configFile] : []),
   ];
   await Promise.all(

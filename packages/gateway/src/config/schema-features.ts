@@ -17,7 +17,11 @@ export const featureSections = {
       z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, { error: "must be a slug" }),
       z.looseObject({
         label: z.string().optional().describe("Display name."),
-        config: opaque.optional().describe("Raw MCP server entry with {placeholder} tokens for secrets."),
+        config: opaque
+          .optional()
+          .describe(
+            "MCP server entry: `command`, `args`, `env`, or `type` (`http` or `sse`), `url`, `headers`; `{placeholder}` tokens for secrets in `env`, `url` and `headers`.",
+          ),
         secretNames: z.array(z.string()).optional().describe("Names of the placeholders."),
         credentialOwner: z
           .enum(["none", "static", "gateway", "external"])
@@ -27,11 +31,13 @@ export const featureSections = {
       }),
     )
     .default({})
-    .describe(unread("Your own connectors, by slug.")),
+    .describe(
+      "Your own connectors, by slug: MCP servers that agents can use. Their secrets are in `mcp-token.env` in the home directory, as `CUSTOM__<slug>__<placeholder>`.",
+    ),
   connectorsDefaultEnabled: z
     .boolean()
     .default(true)
-    .describe(unread("Whether agents without their own entry may use a connected connector.")),
+    .describe("Whether agents without their own entry may use a connected connector."),
   selfHealing: z
     .looseObject({
       autoRecover: z
@@ -75,7 +81,15 @@ export const featureSections = {
 
 /** Blocks of an agent's entry that each belong to one feature. */
 export const agentFeatures = {
-  connectors: opaque.optional().describe(unread("Connectors by id: `{enabled}`.")),
+  connectors: z
+    .record(
+      z.string(),
+      z.looseObject({
+        enabled: z.boolean().optional().describe("Whether this agent may use the connector."),
+      }),
+    )
+    .optional()
+    .describe("Connectors, by slug, that this agent may use or not, whatever their default."),
   voice: opaque.optional().describe(unread("The agent's speech settings.")),
   ...channelBlocks,
 };

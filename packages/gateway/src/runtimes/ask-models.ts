@@ -27,6 +27,7 @@ export async function askModels(
       resume: undefined,
       history: [],
       tools: [],
+      mcpServers: {},
       log: log.child({ agent: agent.id }),
       clock,
       signal,

@@ -8,6 +8,7 @@ import { noFacts, type Outcomes, observed, type RuntimeStatus, statusOf } from "
 import { withTempFolder } from "./temp-folder.ts";
 import type { OfferedModels, Runtime } from "./types.ts";
 
+export { sweepMcpFiles } from "./mcp-file.ts";
 export type { RuntimeStatus } from "./status.ts";
 
 /** The part of an agent's configuration that decides how it runs. */
@@ -36,6 +37,8 @@ export interface RuntimeFactoryDeps {
   reaper?: Reaper | undefined;
   /** Folder where an agent CLI keeps its state for one agent. */
   configDir?: (agentId: string) => string;
+  /** Folder for notes on the private files of agent programs; see {@link sweepMcpFiles}. */
+  mcpNotes?: string | undefined;
   /** The port that the gateway listens on, once it does. */
   ownPort?: () => number | undefined;
   /** For tests: how `auto` looks around. */
@@ -126,6 +129,7 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
     return createAgentCliRuntime({
       ...childOptions(agent, command),
       configDir: deps.configDir?.(agent.id),
+      mcpNotes: deps.mcpNotes,
     });
   }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { makeFolderBelow, removeFolderBelow, removeFolderSoon } from "../lib/guarded/tree.ts";
+import { releasedWith } from "./released.ts";
 import type { Runtime } from "./types.ts";
 
 /**
@@ -14,14 +15,7 @@ export function withTempFolder(runtime: Runtime): Runtime {
       const temp = await makeTempFolder(options.sessionDir, options.clock);
       try {
         const session = await runtime.open({ ...options, env: { ...temp.env, ...options.env } });
-        void session.closed.then(temp.remove);
-        const close = session.close.bind(session);
-        return Object.assign(session, {
-          async close() {
-            await close();
-            await temp.remove();
-          },
-        });
+        return releasedWith(session, temp.remove);
       } catch (error) {
         await temp.remove();
         throw error;

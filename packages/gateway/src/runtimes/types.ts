@@ -90,6 +90,11 @@ export interface GatewayTool {
   call(args: Record<string, unknown>): Promise<string>;
 }
 
+/** A tool server outside the gateway that speaks the Model Context Protocol: a program, or an address. */
+export type McpServer =
+  | { command: string; args?: string[] | undefined; env?: Record<string, string> | undefined }
+  | { url: string; type?: "http" | "sse" | undefined; headers?: Record<string, string> | undefined };
+
 export interface OpenOptions {
   agentId: string;
   /** Gateway session id (UUID): also the id that a runtime with sessions of its own should use for a new one. */
@@ -113,6 +118,8 @@ export interface OpenOptions {
   /** Messages to put in front when `resume` is undefined, or turns out to be unknown. Oldest first. */
   history: readonly HistoryEntry[];
   tools: readonly GatewayTool[];
+  /** Tool servers outside the gateway, by name; with their secrets, which must stay out of arguments and logs. */
+  mcpServers: Readonly<Record<string, McpServer>>;
   /**
    * Awaited before the agent program is allowed a tool: resolves when it is on disk that the agent has begun, so that
    * its turn is not run again after a crash. Rejects with a message for the agent if that cannot be stored.

@@ -1,5 +1,5 @@
 import type { AgentConfig } from "../config/index.ts";
-import type { HistoryEntry, RuntimeSession } from "../runtimes/types.ts";
+import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/types.ts";
 import type { ToolScope } from "./ports.ts";
 
 /** A session's place in the pool: its process, or one that is starting. */
@@ -17,6 +17,8 @@ export interface Place {
   opening: Promise<RuntimeSession> | undefined;
   runtimeType: string | undefined;
   model: string | undefined;
+  /** Tool servers outside the gateway that the process was started with. */
+  mcpServers: OpenOptions["mcpServers"];
   /** The agent configuration that the process was started with. */
   agent: AgentConfig;
   readonly scope: ToolScope;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
@@ -151,6 +152,7 @@ export function createPool(deps: SessionDeps) {
     const runtime = await deps.runtimeFor(agent);
     await Promise.all([makeFolder(agent.workspace), makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH)]);
     const instructions = await instructionsOf(agent);
+    const mcpServers = await deps.mcpServers(agent);
     const release = await spawnSlot();
     try {
       if (signal.aborted) throw new Error("The session was closed while its agent was starting.");
@@ -174,6 +176,7 @@ export function createPool(deps: SessionDeps) {
             return tool.call(args);
           },
         })),
+        mcpServers,
         acting,
         log: log.child({ agent: agent.id, session: place.sessionId }),
         clock,
@@ -187,6 +190,7 @@ export function createPool(deps: SessionDeps) {
       place.runtime = session;
       place.runtimeType = runtime.type;
       place.model = request.model;
+      place.mcpServers = mcpServers;
       place.spawnedAt = clock.now();
       void session.closed.then(() => {
         if (place.runtime !== session) return;
@@ -213,6 +217,7 @@ export function createPool(deps: SessionDeps) {
       opening: undefined,
       runtimeType: undefined,
       model: undefined,
+      mcpServers: {},
       agent,
       scope: { agentId: agent.id, chatId, sessionId, sessionDir: dir, ...NO_TURN },
       spareDir: chatId === "" ? dir : undefined,
@@ -282,14 +287,16 @@ export function createPool(deps: SessionDeps) {
       return place;
     },
 
-    /** The place's process with the wanted model, started if there is none. Rejects with a user-facing message. */
+    /** The place's process with the wanted model and tool servers, started if there is none. Rejects with a user-facing message. */
     async runtime(place: Place, request: OpenRequest): Promise<RuntimeSession> {
       const live = place.opening ? await place.opening : place.runtime;
       if (live) {
-        if (request.model === place.model || request.model === undefined) return live;
-        if (await live.setModel(request.model)) {
-          place.model = request.model;
-          return live;
+        if (isDeepStrictEqual(await deps.mcpServers(place.agent), place.mcpServers)) {
+          if (request.model === place.model || request.model === undefined) return live;
+          if (await live.setModel(request.model)) {
+            place.model = request.model;
+            return live;
+          }
         }
         place.runtime = undefined;
         await live.close();

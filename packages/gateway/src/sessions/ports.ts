@@ -2,7 +2,7 @@ import type { Attachment } from "@agent-gateway/contract";
 import type { AgentConfig, Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { GatewayTool, InputFile, Runtime } from "../runtimes/types.ts";
+import type { GatewayTool, InputFile, OpenOptions, Runtime } from "../runtimes/types.ts";
 import type { Change, Store } from "../store/index.ts";
 
 /** What sessions need from the media room. */
@@ -74,6 +74,8 @@ export interface SessionDeps {
     contextWindow(id: string): number | undefined;
   };
   tools(scope: ToolScope): GatewayTool[];
+  /** Tool servers outside the gateway that a new process of the agent gets. Never rejects. */
+  mcpServers(agent: AgentConfig): Promise<OpenOptions["mcpServers"]>;
   counters: TurnCounters;
   /** Changes committed together with the closing of a turn that a crash cut off. */
   cutOff(turn: CutOffTurn): readonly Change<unknown>[];

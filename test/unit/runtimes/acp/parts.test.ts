@@ -21,7 +21,7 @@ function permission(
   allowTools: boolean | readonly string[],
   { options = ALL, known = undefined as string | undefined, cancelled = false } = {},
 ) {
-  const rules = { allowTools, ownTools: ["share_file"] };
+  const rules = { allowTools, ownTools: ["share_file"], servers: ["crm"] };
   const { outcome } = answerPermission({ toolCall: call, options }, rules, () => known, cancelled);
   return (outcome as { optionId?: string; outcome: string }).optionId ?? "cancelled";
 }
@@ -33,6 +33,17 @@ describe("permission", () => {
     ["a listed tool", { name: "Bash" }, ["Read", "Bash"], "id-allow_once"],
     ["an unlisted tool", { name: "Write" }, ["Read", "Bash"], "id-reject_once"],
     ["a tool that only its kind names", { kind: "read" }, ["read"], "id-allow_once"],
+    ["a connector's listed tool", { name: "mcp__crm__find" }, ["mcp__crm__find"], "id-allow_once"],
+    ["another tool of it", { name: "mcp__crm__drop" }, ["mcp__crm__find"], "id-reject_once"],
+    ["a tool of a listed connector", { name: "mcp__crm__drop" }, ["mcp__crm"], "id-allow_once"],
+    ["the same by another agent's naming", { name: "crm_drop" }, ["mcp__crm"], "id-allow_once"],
+    [
+      "a tool of a connector that only begins so",
+      { name: "mcp__crmx__drop" },
+      ["mcp__crm"],
+      "id-reject_once",
+    ],
+    ["a connector's tool among no tools", { name: "mcp__crm__find" }, false, "id-reject_once"],
     ["a title that poses as a listed tool", { title: "Read", kind: "execute" }, ["Read"], "id-reject_once"],
     ["a kind that contradicts the name", { name: "Bash", kind: "read" }, ["read"], "id-reject_once"],
     ["an agent's own name field", { _meta: { claudeCode: { toolName: "Read" } } }, ["Read"], "id-allow_once"],

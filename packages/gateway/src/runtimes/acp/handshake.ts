@@ -16,6 +16,8 @@ export interface AgentTraits {
   name: string | null;
   version: string | null;
   images: boolean;
+  /** Transports by which the agent reaches tool servers, apart from programs that it starts. */
+  mcp: { http: boolean; sse: boolean };
   loadSession: boolean;
   /** Login methods that the agent offers. */
   authMethods: readonly Fields[];
@@ -66,10 +68,12 @@ export async function initialize(rpc: RpcPeer, log: Logger): Promise<AgentTraits
   const [name, version] = [nameOrNull(info.name), nameOrNull(info.version)];
   log.info({ agentName: name, version }, "agent program is ready");
   const can = section(result, "agentCapabilities");
+  const mcp = section(can, "mcpCapabilities");
   return {
     name,
     version,
     images: section(can, "promptCapabilities").image === true,
+    mcp: { http: mcp.http === true, sse: mcp.sse === true },
     authMethods: Array.isArray(result.authMethods)
       ? result.authMethods.flatMap(authMethod).slice(0, MAX_METHODS)
       : [],

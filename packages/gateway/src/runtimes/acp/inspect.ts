@@ -14,6 +14,8 @@ export interface Seen {
   models: OfferedModels | null;
   /** A model that was requested but that it does not offer. */
   refusedModel: string | null;
+  /** Tool servers that it cannot reach, which the log has been told. */
+  unreachable: Set<string>;
 }
 
 /** What is known about an agent program, including from its sessions. Starts nothing. */

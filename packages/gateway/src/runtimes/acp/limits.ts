@@ -8,13 +8,14 @@ import type { LimitRequest, Limits } from "./programs.ts";
  * opencode keeps what is denied from the model. Each tool is named beside the wildcard, because the user's own
  * settings name some, and the more specific rule wins.
  */
-export async function limitOpencode({ allowed, env }: LimitRequest): Promise<Limits> {
+export async function limitOpencode({ allowed, external, env }: LimitRequest): Promise<Limits> {
   const asked = allowed.map((name) => (/^(?:write|edit|patch|multiedit)$/.test(name) ? "edit" : name));
   const permission: Record<string, string> = { "*": "deny" };
   for (const name of OPENCODE_TOOLS) permission[name] = "deny";
   // These come with the call of a tool, and are answered by that tool's name.
   if (asked.length > 0) for (const name of ["external_directory", "doom_loop"]) permission[name] = "ask";
   for (const name of asked) permission[name] = "ask";
+  for (const name of external) permission[namedByServer(name)] = "ask";
   permission[`${GATEWAY_SERVER}_*`] = "allow";
   const agents = ["build", "plan", "general", "explore"].map((name) => [name, { permission }]);
   return {
@@ -38,8 +39,18 @@ function withAgents(config: Fields, agents: Fields): Fields {
   return { ...config, agent: { ...(isFields(config.agent) ? config.agent : {}), ...agents } };
 }
 
+/** `server_tool`, or `server_*` for all of a server's, from `mcp__server__tool`. */
+function namedByServer(name: string): string {
+  const [, server, tool = "*"] = name.split("__");
+  return `${server}_${tool}`;
+}
+
+const isWhole = (name: string) => name.split("__").length < 3;
+const ONE_BY_ONE =
+  "Gemini CLI cannot be allowed all tools of a connector: name each in allowTools, as mcp__<slug>__<tool>.";
+
 /** Gemini CLI keeps what an administrator's policy denies from the model. */
-export async function limitGemini({ allowed, ownTools, dir }: LimitRequest): Promise<Limits> {
+export async function limitGemini({ allowed, external, ownTools, dir }: LimitRequest): Promise<Limits> {
   const rule = (priority: number, decision: string, tool: string) =>
     [
       "[[rule]]",
@@ -47,11 +58,13 @@ export async function limitGemini({ allowed, ownTools, dir }: LimitRequest): Pro
       `decision = "${decision}"`,
       `priority = ${priority}`,
     ].join("\n");
+  const single = external.filter((name) => !isWhole(name));
   const rules = [
     rule(900, "deny", "*"),
     // A rule for a whole server does not hold at the call itself (0.61).
     ...ownTools.map((name) => rule(910, "allow", `mcp_${GATEWAY_SERVER}_${name}`)),
     ...allowed.map((name) => rule(920, "ask_user", name)),
+    ...single.map((name) => rule(920, "ask_user", `mcp_${namedByServer(name)}`)),
   ];
   const name = "gemini-policy.toml";
   await using folder = await openRoot(dir, { create: true });
@@ -60,6 +73,7 @@ export async function limitGemini({ allowed, ownTools, dir }: LimitRequest): Pro
   return {
     without: ["--yolo", "-y", "--approval-mode", "--allowed-tools", "--admin-policy", "--policy"],
     args: ["--admin-policy", file, "--approval-mode", "default"],
+    ...(single.length < external.length && { warning: ONE_BY_ONE }),
   };
 }
 

@@ -1,13 +1,22 @@
 import { join } from "node:path";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import type { Fields } from "../agent-cli/protocol.ts";
+import { splitAllowed } from "../mcp-names.ts";
 import type { OpenOptions } from "../types.ts";
 import { NotSignedIn, startFailure } from "./failure.ts";
 import { type AgentSession, type AgentTraits, initialize, openSession } from "./handshake.ts";
 import type { AcpOptions } from "./index.ts";
 import type { Seen } from "./inspect.ts";
 import { type Link, openLink } from "./link.ts";
-import { cannotLimit, type KnownProgram, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
+import { describeServers } from "./mcp-servers.ts";
+import {
+  cannotLimit,
+  type KnownProgram,
+  type Limits,
+  mayNotLimit,
+  recogniseAgent,
+  recogniseCommand,
+} from "./programs.ts";
 
 export interface OpenAgent {
   link: Link;
@@ -33,7 +42,8 @@ export async function openAgent(
   const env = childEnvironment(runtime.hostEnv, options.env);
   let program = recogniseAgent(seen.agentName) ?? (await recogniseCommand(runtime.command, options.cwd, env));
   for (let start = 1; ; start++) {
-    const limits = allowTools === true ? {} : await limitsOf(program, options);
+    const limits: Limits = allowTools === true ? {} : await limitsOf(program, options);
+    if (limits.warning !== undefined) log.warn({}, limits.warning);
     const configured = { ...options, env: { ...program?.env, ...options.env } };
     const link = await openLink(runtime, configured, handlers, limits);
     const onAbort = () => link.process.kill("SIGKILL");
@@ -50,7 +60,16 @@ export async function openAgent(
         continue;
       }
       if (allowTools !== true && told === undefined) log.warn({}, mayNotLimit(traits.name ?? "this program"));
-      const session = await openSession(link.rpc, traits, options, handlers.mcpServers, limits.meta);
+      const servers = describeServers(options.mcpServers, traits, (server) => {
+        if (seen.unreachable.has(server)) return;
+        seen.unreachable.add(server);
+        log.warn(
+          { server },
+          "the agent cannot use this tool server, because it does not speak its transport",
+        );
+      });
+      const all = [...handlers.mcpServers, ...servers];
+      const session = await openSession(link.rpc, traits, options, all, limits.meta);
       return { link, traits, session, program: told ?? program };
     } catch (error) {
       const stderr = link.process.stderrTail();
@@ -68,7 +87,7 @@ async function limitsOf(program: KnownProgram | undefined, options: OpenOptions)
   const { allowTools, sessionDir, env } = options;
   if (program === undefined) return {};
   if (program.limit === null) throw new Error(cannotLimit(program));
-  const allowed = typeof allowTools === "boolean" ? [] : allowTools;
+  const { program: allowed, external } = splitAllowed(typeof allowTools === "boolean" ? [] : allowTools);
   const ownTools = options.tools.map(({ name }) => name);
-  return program.limit({ allowed, ownTools, dir: join(sessionDir, "limits"), env });
+  return program.limit({ allowed, external, ownTools, dir: join(sessionDir, "limits"), env });
 }

@@ -1,11 +1,14 @@
 import { type Fields, isFields, nameOrNull, textOrNull } from "../agent-cli/protocol.ts";
 import { GATEWAY_SERVER } from "../agent-cli/tool-server.ts";
+import { listAllows } from "../mcp-names.ts";
 
 export interface PermissionRules {
   /** Tools of the agent program: all, none, or these; the gateway's own are always allowed. */
   allowTools: boolean | readonly string[];
   /** Names of the gateway's own tools. */
   ownTools: readonly string[];
+  /** Names of the tool servers outside the gateway. */
+  servers: readonly string[];
 }
 
 const ALLOW = ["allow_once", "allow_always"] as const;
@@ -45,17 +48,23 @@ export function toolName(call: Fields): string | null {
 }
 
 /** Whether a tool of this name may be used; one without a name only where all may. */
-export function mayUse(name: string | null, { allowTools, ownTools }: PermissionRules): boolean {
+export function mayUse(name: string | null, { allowTools, ownTools, servers }: PermissionRules): boolean {
   if (allowTools === true) return true;
   if (name === null) return false;
-  return isOwn(name, ownTools) || (Array.isArray(allowTools) && allowTools.includes(name));
+  const own = toolOf(GATEWAY_SERVER, name);
+  if (own !== undefined && ownTools.includes(own)) return true;
+  if (!Array.isArray(allowTools)) return false;
+  if (listAllows(allowTools, name)) return true;
+  return servers.some((server) => {
+    const tool = toolOf(server, name);
+    return tool !== undefined && listAllows(allowTools, `mcp__${server}__${tool}`);
+  });
 }
 
 /**
- * Agents join a server's name and its tool's in ways of their own: `mcp__gateway__x`, `mcp_gateway_x`, `gateway_x`,
- * `mcp.gateway.x`, `gateway/x`.
+ * The tool of this server that a name means. Agents join a server's name and its tool's in ways of their own:
+ * `mcp__gateway__x`, `mcp_gateway_x`, `gateway_x`, `mcp.gateway.x`, `gateway/x`.
  */
-function isOwn(name: string, ownTools: readonly string[]): boolean {
-  const [, tool] = new RegExp(`^(?:mcp(?:__?|[./]))?${GATEWAY_SERVER}(?:__|[_./:-])(.+)$`).exec(name) ?? [];
-  return tool !== undefined && ownTools.includes(tool);
+function toolOf(server: string, name: string): string | undefined {
+  return new RegExp(`^(?:mcp(?:__?|[./]))?${server}(?:__|[_./:-])(.+)$`).exec(name)?.[1];
 }

@@ -13,11 +13,15 @@ export interface Limits {
   env?: Readonly<Record<string, string>>;
   /** `_meta` of `session/new`. */
   meta?: Fields;
+  /** What the program cannot be allowed, for the log. */
+  warning?: string;
 }
 
 export interface LimitRequest {
   /** Names of the program's own tools that it may use. */
   allowed: readonly string[];
+  /** Tools of servers outside the gateway that it may use: `mcp__server` or `mcp__server__tool`. */
+  external: readonly string[];
   /** Names of the gateway's tools, which it may always use. */
   ownTools: readonly string[];
   /** Private folder of the session, for files that the program reads at its start. */

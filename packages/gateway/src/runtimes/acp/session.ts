@@ -30,7 +30,11 @@ export async function openAcpSession(
   if (signal.aborted) throw new Error(CANCELLED);
   await using undo = new AsyncDisposableStack();
 
-  const rules = { allowTools: options.allowTools, ownTools: options.tools.map((tool) => tool.name) };
+  const rules = {
+    allowTools: options.allowTools,
+    ownTools: options.tools.map((tool) => tool.name),
+    servers: Object.keys(options.mcpServers),
+  };
   const commandsKnown = Promise.withResolvers<void>();
   let facts = NO_FACTS;
   let current: Run | undefined;

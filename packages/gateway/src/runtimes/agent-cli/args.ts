@@ -1,3 +1,4 @@
+import { splitAllowed } from "../mcp-names.ts";
 import type { OpenOptions } from "../types.ts";
 import { GATEWAY_SERVER } from "./tool-server.ts";
 
@@ -26,7 +27,10 @@ const WITHHELD_TOOLS = [
   "ExitWorktree",
 ];
 
-type ArgumentOptions = Pick<OpenOptions, "allowTools" | "instructions" | "tools">;
+type ArgumentOptions = Pick<OpenOptions, "allowTools" | "instructions" | "tools"> & {
+  /** File that lists tool servers outside the gateway. */
+  mcpFile?: string | undefined;
+};
 
 /**
  * Arguments of one start. Except for `optional` ones all flags are as old as the stream-JSON mode itself, so that a
@@ -47,9 +51,15 @@ export function buildArguments(
   args.push("--permission-prompt-tool", "stdio");
   if (options.allowTools === true) args.push("--disallowedTools", WITHHELD_TOOLS.join(","));
   // Reading tools do not ask for permission, so tools that are not allowed must be absent.
-  else args.push("--tools", options.allowTools === false ? "" : options.allowTools.join(","));
+  else
+    args.push(
+      "--tools",
+      options.allowTools === false ? "" : splitAllowed(options.allowTools).program.join(","),
+    );
   const servers = options.tools.length > 0 ? { [GATEWAY_SERVER]: { type: "sdk", name: GATEWAY_SERVER } } : {};
-  args.push("--mcp-config", JSON.stringify({ mcpServers: servers }), "--strict-mcp-config");
+  args.push("--mcp-config", JSON.stringify({ mcpServers: servers }));
+  if (options.mcpFile !== undefined) args.push(options.mcpFile);
+  args.push("--strict-mcp-config");
   if (options.instructions !== undefined) args.push("--append-system-prompt", notAFlag(options.instructions));
   // Otherwise a resumed conversation keeps the instructions from its first start.
   if (optional.has("--system-prompt-snapshot")) args.push("--system-prompt-snapshot", "off");

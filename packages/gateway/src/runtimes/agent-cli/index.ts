@@ -1,4 +1,6 @@
-import type { Runtime } from "../types.ts";
+import { writeMcpFile } from "../mcp-file.ts";
+import { releasedWith } from "../released.ts";
+import type { OpenOptions, Runtime, RuntimeSession } from "../types.ts";
 import { inspectAgentCli } from "./inspect.ts";
 import type { Readings } from "./meter.ts";
 import { openAgentCliSession } from "./session.ts";
@@ -19,6 +21,24 @@ export function createAgentCliRuntime(options: AgentCliOptions): Runtime {
   return {
     type: "agent-cli",
     inspect: () => inspectAgentCli(options),
-    open: (session) => openAgentCliSession(options, session, readings),
+    open: (session) =>
+      Object.keys(session.mcpServers).length === 0
+        ? openAgentCliSession(options, session, readings)
+        : openWithServers(options, session, readings),
   };
+}
+
+/** Secrets may not stand in arguments, so the program reads its tool servers from a file. */
+async function openWithServers(
+  runtime: AgentCliOptions,
+  options: OpenOptions,
+  readings: Readings,
+): Promise<RuntimeSession> {
+  const file = await writeMcpFile(options.sessionDir, options.mcpServers, runtime.mcpNotes);
+  try {
+    return releasedWith(await openAgentCliSession(runtime, options, readings, file.path), file.remove);
+  } catch (error) {
+    await file.remove();
+    throw error;
+  }
 }

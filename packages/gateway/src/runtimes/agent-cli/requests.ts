@@ -1,3 +1,4 @@
+import { listAllows } from "../mcp-names.ts";
 import { type Fields, isFields, textOrNull } from "./protocol.ts";
 import { GATEWAY_SERVER, isGatewayTool, type ToolServer } from "./tool-server.ts";
 
@@ -20,7 +21,7 @@ export function createRequestHandler(
 ): RequestHandler {
   const pending = new Set<string>();
   const allowed = (name: string) =>
-    isGatewayTool(name) || (typeof allowTools === "boolean" ? allowTools : allowTools.includes(name));
+    isGatewayTool(name) || (typeof allowTools === "boolean" ? allowTools : listAllows(allowTools, name));
 
   const answer = async (request: Fields): Promise<Fields | null> => {
     if (request.subtype === "can_use_tool") {

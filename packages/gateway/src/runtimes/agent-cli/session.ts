@@ -44,9 +44,10 @@ export async function openAgentCliSession(
   runtime: AgentCliOptions,
   options: OpenOptions,
   readings: Readings,
+  mcpFile?: string,
 ): Promise<RuntimeSession> {
   const { log, clock, signal } = options;
-  const launch = await prepareLaunch(runtime, options);
+  const launch = await prepareLaunch(runtime, options, mcpFile);
   const requests = createRequestHandler(options.allowTools, createToolServer(options.tools), options.acting);
   const gone = Promise.withResolvers<void>();
 

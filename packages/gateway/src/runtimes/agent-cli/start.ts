@@ -27,6 +27,8 @@ export interface AgentCliOptions {
    * the program to the user's own folder.
    */
   configDir?: string | undefined;
+  /** Folder for notes on private files, by which the next start finds those that a kill left. */
+  mcpNotes?: string | undefined;
   /** Finds out what the program is; tests hand in their own. */
   probe?: (
     command: readonly string[],
@@ -42,7 +44,11 @@ export interface Launch {
   command(conversation: Conversation, model: string | undefined): string[];
 }
 
-export async function prepareLaunch(runtime: AgentCliOptions, options: OpenOptions): Promise<Launch> {
+export async function prepareLaunch(
+  runtime: AgentCliOptions,
+  options: OpenOptions,
+  mcpFile: string | undefined,
+): Promise<Launch> {
   const families = ["anthropic", "openai"] as const;
   const own = childEnvironment(runtime.hostEnv, options.env, { families });
   const configDir = await chooseConfigDir(runtime.configDir, own);
@@ -57,7 +63,7 @@ export async function prepareLaunch(runtime: AgentCliOptions, options: OpenOptio
     traits,
     command: (conversation, model) => [
       ...runtime.command,
-      ...buildArguments(options, conversation, model, traits.flags),
+      ...buildArguments({ ...options, mcpFile }, conversation, model, traits.flags),
       ...runtime.args,
     ],
   };

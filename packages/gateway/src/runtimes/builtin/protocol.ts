@@ -1,13 +1,8 @@
-import type { HistoryEntry, InputFile, ModelUse, RuntimeEvent, TurnOutcome } from "../types.ts";
+import type { HistoryEntry, InputFile, McpServer, ModelUse, RuntimeEvent, TurnOutcome } from "../types.ts";
 
 /** JSON lines between the gateway and the process of one builtin session. Private: both ends are built together. */
 
 export type Provider = "anthropic" | "openai" | "openai-compatible";
-
-/** An MCP server of the agent: a program, or an address. */
-export type McpServer =
-  | { command: string; args?: string[] | undefined; env?: Record<string, string> | undefined }
-  | { url: string; type?: "http" | "sse" | undefined; headers?: Record<string, string> | undefined };
 
 /** Environment variable that carries the provider's key to the process. */
 export const KEY_VARIABLE = "BUILTIN_AGENT_KEY";

@@ -219,7 +219,8 @@ function initOf(options: OpenOptions, settings: BuiltinSettings, model: string):
     instructions: options.instructions,
     history: options.history,
     tools: options.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
-    mcpServers: settings.mcpServers,
+    // Those of the agent's own runtime section are more specific.
+    mcpServers: { ...options.mcpServers, ...settings.mcpServers },
     allowTools: options.allowTools,
   };
 }

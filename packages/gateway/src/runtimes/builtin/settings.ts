@@ -1,6 +1,7 @@
 import * as z from "zod";
+import type { McpServer } from "../types.ts";
 import { DEFAULT_MAX_RETRIES } from "../upstream.ts";
-import type { McpServer, Provider } from "./protocol.ts";
+import type { Provider } from "./protocol.ts";
 
 /** Used where neither the agent nor its runtime names a model. */
 const DEFAULT_MODELS = { anthropic: "claude-sonnet-5", openai: "gpt-5.5" } as const;

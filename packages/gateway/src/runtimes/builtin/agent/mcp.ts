@@ -1,7 +1,7 @@
 import { createMCPClient, type MCPClientConfig } from "@ai-sdk/mcp";
 import { StdioMCPTransport } from "@ai-sdk/mcp/mcp-stdio";
 import { dynamicTool, type ToolSet } from "ai";
-import type { McpServer } from "../protocol.ts";
+import type { McpServer } from "../../types.ts";
 import { isMcpResult, modelOutput } from "./mcp-result.ts";
 
 /** How long one server may take to start and list its tools. */
