@@ -1,9 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type Metric, Registry } from "prom-client";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Config } from "../../../packages/gateway/src/config/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
-import { createCounter, createHistogram } from "../../../packages/gateway/src/monitoring/families.ts";
+import {
+  createCounter,
+  createHistogram,
+  type Family,
+} from "../../../packages/gateway/src/monitoring/families.ts";
 import {
   type ChannelReport,
   createMonitoring,
@@ -15,6 +20,12 @@ import {
   withDescendants,
 } from "../../../packages/gateway/src/monitoring/processes.ts";
 
+/** As a scrape shows it. */
+function textOf(family: Family): Promise<string> {
+  const register = new Registry();
+  register.registerMetric(family as unknown as Metric);
+  return register.metrics();
+}
 const place = (extra: Partial<LivePlace>): LivePlace => ({
   agentId: "a",
   chatId: "api-me",
@@ -219,16 +230,16 @@ describe("/metrics", () => {
     expect(await monitoring.metrics()).toContain("process_cpu");
   });
 
-  it("escapes what a label holds", () => {
+  it("escapes what a label holds", async () => {
     const counter = createCounter("c", "help", ["x"]);
     counter.add(2, 'a"b\\c\nd');
-    expect(counter.render()).toContain('c{x="a\\"b\\\\c\\nd"} 2\n');
+    expect(await textOf(counter)).toContain('c{x="a\\"b\\\\c\\nd"} 2\n');
   });
 
-  it("counts into the bucket that a value falls at or below", () => {
+  it("counts into the bucket that a value falls at or below", async () => {
     const histogram = createHistogram("h", "help", [], [1, 2]);
     for (const value of [1, 2, 3]) histogram.observe(value);
-    expect(histogram.render()).toBe(
+    expect(await textOf(histogram)).toBe(
       '# HELP h help\n# TYPE h histogram\nh_bucket{le="1"} 1\nh_bucket{le="2"} 2\nh_bucket{le="+Inf"} 3\nh_sum 6\nh_count 3\n',
     );
   });

@@ -58,8 +58,8 @@ export function createChannelMetrics(reports: () => Promise<readonly ChannelRepo
     /** A connection was lost and is reconnecting. */
     reconnected: (place: Place) => reconnects.add(1, ...labels(place)),
 
-    /** Prometheus text. */
-    async render(): Promise<string> {
+    /** Metrics of the moment. */
+    async families(): Promise<Family[]> {
       const now = await reports();
       const gauge = (name: string, help: string, value: (report: ChannelReport) => number) =>
         createGauge(name, help, PLACE, () => now.map((report) => [labels(report), value(report)] as const));
@@ -85,7 +85,7 @@ export function createChannelMetrics(reports: () => Promise<readonly ChannelRepo
           ({ lastInboundAt }) => (lastInboundAt ?? 0) / 1000,
         ),
       ];
-      return [...counters, ...gauges].map((family) => family.render()).join("");
+      return [...counters, ...gauges];
     },
 
     /** `channels` of each agent in `/status`, by name; a channel's accounts are combined there. */

@@ -1,20 +1,30 @@
 /** Values of a metric's labels, in the order of its names. */
 export type Labels = readonly string[];
 
-/** One metric, rendered as Prometheus text (exposition format 0.0.4). */
+interface Sample {
+  labels: Readonly<Record<string, string>>;
+  value: number;
+  /** Where it is not the family's. */
+  metricName?: string;
+}
+type Type = "counter" | "gauge" | "histogram";
+
+/**
+ * One metric: numbers that cost next to nothing to keep. `prom-client`, which is loaded by the first scrape, asks for
+ * them by `get` as for those of its own metrics, and writes the text.
+ */
 export interface Family {
-  render(): string;
+  readonly name: string;
+  get(): Promise<{ name: string; help: string; type: Type; values: Sample[] }>;
 }
 
-const escapeLabel = (value: string) =>
-  value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+const labelled = (names: Labels, labels: Labels) =>
+  Object.fromEntries(names.map((name, index) => [name, labels[index] ?? ""]));
 
-function sample(name: string, labelNames: Labels, labels: Labels, value: number): string {
-  const pairs = labelNames.map((label, index) => `${label}="${escapeLabel(labels[index] ?? "")}"`);
-  return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
-}
-
-const head = (name: string, help: string, type: string) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+const family = (name: string, help: string, type: Type, values: () => Sample[]): Family => ({
+  name,
+  get: async () => ({ name, help, type, values: values() }),
+});
 
 export interface Counter extends Family {
   add(by: number, ...labels: string[]): void;
@@ -32,9 +42,9 @@ export function createCounter(name: string, help: string, labelNames: Labels = [
       else values.set(key, { labels, value: by });
     },
     value: (...labels) => values.get(labels.join("\0"))?.value ?? 0,
-    render: () =>
-      head(name, help, "counter") +
-      [...values.values()].map(({ labels, value }) => sample(name, labelNames, labels, value)).join(""),
+    ...family(name, help, "counter", () =>
+      [...values.values()].map(({ labels, value }) => ({ labels: labelled(labelNames, labels), value })),
+    ),
   };
 }
 
@@ -46,11 +56,9 @@ export function createGauge(
   read: () => Iterable<readonly [labels: Labels, value: number]>,
   type: "gauge" | "counter" = "gauge",
 ): Family {
-  return {
-    render: () =>
-      head(name, help, type) +
-      [...read()].map(([labels, value]) => sample(name, labelNames, labels, value)).join(""),
-  };
+  return family(name, help, type, () =>
+    [...read()].map(([labels, value]) => ({ labels: labelled(labelNames, labels), value })),
+  );
 }
 
 export interface Histogram extends Family {
@@ -77,19 +85,21 @@ export function createHistogram(
       held.counts[bucket < 0 ? bounds.length : bucket]! += 1;
       held.sum += value;
     },
-    render() {
-      let text = head(name, help, "histogram");
-      for (const { labels, counts, sum } of series.values()) {
+    ...family(name, help, "histogram", () =>
+      [...series.values()].flatMap(({ labels, counts, sum }) => {
+        const own = labelled(labelNames, labels);
         let below = 0;
-        counts.forEach((count, index) => {
+        const buckets = counts.map((count, index) => {
           below += count;
-          const bound = bounds[index] === undefined ? "+Inf" : String(bounds[index]);
-          text += sample(`${name}_bucket`, [...labelNames, "le"], [...labels, bound], below);
+          const le = bounds[index] === undefined ? "+Inf" : String(bounds[index]);
+          return { metricName: `${name}_bucket`, labels: { ...own, le }, value: below };
         });
-        text += sample(`${name}_sum`, labelNames, labels, sum);
-        text += sample(`${name}_count`, labelNames, labels, below);
-      }
-      return text;
-    },
+        return [
+          ...buckets,
+          { metricName: `${name}_sum`, labels: own, value: sum },
+          { metricName: `${name}_count`, labels: own, value: below },
+        ];
+      }),
+    ),
   };
 }

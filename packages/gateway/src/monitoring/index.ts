@@ -1,4 +1,5 @@
 import type { RuntimeStatus } from "@agent-gateway/contract";
+import type { Metric, Registry } from "prom-client";
 import type { ConfigStore } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type ChannelReport, createChannelMetrics } from "./channels.ts";
@@ -120,16 +121,20 @@ export function createMonitoring(deps: MonitoringDeps) {
     writes,
   ];
 
-  /** Created at the first scrape, so that the library costs nothing if no one scrapes. */
-  let defaults: Promise<{ metrics(): Promise<string> }> | undefined;
-  const processMetrics = async () => {
-    defaults ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
-      const register = new Registry();
-      collectDefaultMetrics({ register });
-      return register;
+  /** Loaded by the first scrape: the library costs nothing if no one scrapes. */
+  let library: Promise<{ Registry: typeof Registry; defaults: Registry }> | undefined;
+  async function text(): Promise<string> {
+    library ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
+      const defaults = new Registry();
+      collectDefaultMetrics({ register: defaults });
+      return { Registry, defaults };
     });
-    return (await defaults).metrics();
-  };
+    const { Registry, defaults } = await library;
+    const register = new Registry();
+    for (const family of [...families, ...(await channels.families())])
+      register.registerMetric(family as unknown as Metric);
+    return `${await register.metrics()}\n${await defaults.metrics()}`;
+  }
 
   return {
     /** Events from sessions: messages and ends of turns. */
@@ -184,10 +189,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     },
     processes: () => listProcesses(),
     /** Prometheus text. */
-    metrics: async () =>
-      families.map((family) => family.render()).join("") +
-      (await channels.render()) +
-      (await processMetrics()),
+    metrics: text,
   };
 }
 export type Monitoring = ReturnType<typeof createMonitoring>;
