@@ -9,6 +9,7 @@ export {
 } from "./client.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
+export * from "./limits.ts";
 export * from "./route.ts";
 export { type RouteName, routeList, routes } from "./routes/index.ts";
 export * from "./schemas/agents.ts";

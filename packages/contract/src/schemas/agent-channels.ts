@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { SECRET } from "../limits.ts";
 import { CHANNEL_IDS } from "./channel-ids.ts";
 
 /** Tokens and secrets from Telegram, Discord, LINE and Slack are one word of ASCII. */
@@ -7,7 +8,7 @@ const secret = lazy(() =>
   z
     .string()
     .trim()
-    .regex(/^[\x21-\x7e]{1,1000}$/, { error: "must be 1-1000 printable ASCII characters without spaces" })
+    .regex(SECRET, { error: "must be 1-1000 printable ASCII characters without spaces" })
     .nullable()
     .optional()
     .describe("Stored in the agent's .env and never shown; null clears it."),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { MAX_ACCOUNT_ID_CHARS, MAX_SENDER_ID_CHARS } from "../limits.ts";
 import { ms } from "./common.ts";
 
 /** The chat channels, by the names used in paths, configuration blocks and stored chat ids. */
@@ -80,9 +81,9 @@ export const allow = lazy(() =>
       .string()
       .trim()
       .min(1)
-      .max(128)
+      .max(MAX_SENDER_ID_CHARS)
       .describe("Stable id of the user or group, as its provider writes it."),
     kind: z.enum(["user", "group"]).default("user").describe("Which list to add it to."),
-    account_id: z.string().max(32).optional().describe("Account of `devicechat`."),
+    account_id: z.string().max(MAX_ACCOUNT_ID_CHARS).optional().describe("Account of `devicechat`."),
   }),
 );

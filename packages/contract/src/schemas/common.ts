@@ -1,9 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-
-export const CHAT_ID = /^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,128}$/;
-export const AGENT_ID = /^[a-z][a-z0-9_-]{0,31}$/;
-export const MAX_MESSAGE_CHARS = 10_000;
+import { AGENT_ID, CHAT_ID } from "../limits.ts";
 
 /** Caller identity; a bad one is answered with `INVALID_CHAT_ID`, so its issues carry that marker. */
 export const chatId = lazy(() =>

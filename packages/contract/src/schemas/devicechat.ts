@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { ACCOUNT_ID, MAX_LABEL_CHARS, MAX_SENDER_ID_CHARS, PHONE_NUMBER } from "../limits.ts";
 import { agentParams } from "./common.ts";
 
 const ok = lazy(() => z.literal(true));
@@ -40,15 +41,10 @@ export const deviceStatus = lazy(() =>
 );
 export const deviceDone = lazy(() => z.object({ ok: ok(), account_id: z.string() }));
 
-/** E.164, with or without the usual separators. */
 const phoneNumber = lazy(() =>
-  z
-    .string({ error: "is required" })
-    .trim()
-    .min(1, { error: "is required" })
-    .refine((value) => /^\+?[1-9]\d{6,14}$/.test(value.replace(/[\s().-]/g, "")), {
-      error: "must be an international number (E.164)",
-    }),
+  z.string({ error: "is required" }).trim().min(1, { error: "is required" }).regex(PHONE_NUMBER, {
+    error: "must be an international number (E.164)",
+  }),
 );
 export const devicePairing = lazy(() =>
   z.object({
@@ -61,7 +57,11 @@ export const devicePairingCode = lazy(() => z.object({ pairingCode: z.string(), 
 export const deviceSend = lazy(() =>
   z
     .object({
-      jid: z.string({ error: "is required" }).trim().min(1, { error: "is required" }).max(128),
+      jid: z
+        .string({ error: "is required" })
+        .trim()
+        .min(1, { error: "is required" })
+        .max(MAX_SENDER_ID_CHARS),
       text: text("Markdown."),
       image_path: text("Absolute path of an image in the agent's workspace or media."),
       account_id: z
@@ -82,10 +82,10 @@ export const deviceSend = lazy(() =>
 
 export const createDeviceAccount = lazy(() =>
   z.object({
-    id: z.string({ error: "is required" }).regex(/^(?!default$)[a-z0-9][a-z0-9_-]{0,31}$/, {
+    id: z.string({ error: "is required" }).regex(ACCOUNT_ID, {
       error: "must be 1-32 of a-z 0-9 - _, start with a letter or digit, and not be default",
     }),
-    label: z.string().max(200).nullable().optional().describe("Display name."),
+    label: z.string().max(MAX_LABEL_CHARS).nullable().optional().describe("Display name."),
   }),
 );
 export const createdDeviceAccount = lazy(() =>

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { chatId, label, MAX_MESSAGE_CHARS, sessionId } from "./common.ts";
+import { MAX_LABEL_CHARS, MAX_MESSAGE_CHARS, MAX_MESSAGE_FILES } from "../limits.ts";
+import { chatId, label, sessionId } from "./common.ts";
 
 /** A file in the agent's media folder that belongs to its reply. A `file` always has a name, type and size. */
 export const attachment = lazy(() =>
@@ -65,7 +66,7 @@ export const sendMessage = lazy(() =>
     session_id: sessionId().optional(),
     stream: z.boolean().default(false),
     timeout_ms: z.number().min(1).max(3_600_000).default(60_000),
-    media_files: z.array(z.string()).max(10).optional(),
+    media_files: z.array(z.string()).max(MAX_MESSAGE_FILES).optional(),
     store_user_message: z.boolean().default(true),
     image_params: imageParams().optional(),
     video_params: videoParams().optional(),
@@ -94,7 +95,7 @@ export const commandReply = lazy(() =>
 export const injection = lazy(() =>
   z.object({
     content: messageText(),
-    senderName: label(200).min(1).optional(),
+    senderName: label(MAX_LABEL_CHARS).min(1).optional(),
   }),
 );
 export const greeting = lazy(() => z.object({ chat_id: chatId(), session_id: sessionId() }));

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { MAX_LABEL_CHARS, MAX_MESSAGE_CHARS } from "../limits.ts";
 import { chatId, label, ms } from "./common.ts";
 
 export const session = lazy(() =>
@@ -15,12 +16,14 @@ export const sessionInfo = lazy(() =>
     lastActivity: ms(),
   }),
 );
-const name = lazy(() => label(200).refine((text) => text.trim() !== "", { error: "must not be empty" }));
+const name = lazy(() =>
+  label(MAX_LABEL_CHARS).refine((text) => text.trim() !== "", { error: "must not be empty" }),
+);
 export const createSession = lazy(() =>
   z.object({
     chat_id: chatId(),
-    prompt: z.string().max(10_000).optional(),
-    name: label(200).optional(),
+    prompt: z.string().max(MAX_MESSAGE_CHARS).optional(),
+    name: label(MAX_LABEL_CHARS).optional(),
   }),
 );
 export const renameSession = lazy(() =>

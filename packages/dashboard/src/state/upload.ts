@@ -1,3 +1,4 @@
+import { MAX_MESSAGE_FILES } from "@agent-gateway/contract";
 import { signal } from "@preact/signals";
 import { client } from "../api/client.ts";
 import { report } from "./notices.ts";
@@ -12,8 +13,6 @@ export interface Upload {
   mediaPath: string | undefined;
 }
 
-/** One message takes no more (`media_files`). */
-export const MAX_UPLOADS = 10;
 export const ACCEPTED = "image/*,application/pdf";
 
 export const uploads = signal<readonly Upload[]>([]);
@@ -21,7 +20,7 @@ let counter = 0;
 
 /** Uploads files for the next message; one that the gateway refuses is reported and left out. */
 export async function addUploads(agentId: string, files: readonly File[]): Promise<void> {
-  const room = Math.max(MAX_UPLOADS - uploads.value.length, 0);
+  const room = Math.max(MAX_MESSAGE_FILES - uploads.value.length, 0);
   await Promise.all(files.slice(0, room).map((file) => addUpload(agentId, file)));
 }
 

@@ -1,3 +1,4 @@
+import { MAX_SENDER_ID_CHARS } from "@agent-gateway/contract";
 import { Icon } from "../../components/Icon.tsx";
 import { allow, type ChannelName, type Policy, revoke } from "../../state/channels.ts";
 import { announce, attempt } from "../../state/notices.ts";
@@ -72,7 +73,7 @@ function Ids({
           name="id"
           aria-label={`Id to add to ${title}`}
           placeholder="Id"
-          maxLength={128}
+          maxLength={MAX_SENDER_ID_CHARS}
           autocomplete="off"
         />
         <button type="submit" class="button">

@@ -1,3 +1,4 @@
+import { MAX_SECRET_CHARS } from "@agent-gateway/contract";
 import { useSignal } from "@preact/signals";
 import { sentence } from "../../api/client.ts";
 import { type ChannelName, changeChannel } from "../../state/channels.ts";
@@ -73,7 +74,7 @@ function TokenForm({ agentId, channel, configured }: Props) {
               name={name}
               autocomplete="off"
               spellcheck={false}
-              maxLength={1000}
+              maxLength={MAX_SECRET_CHARS}
             />
           </label>
         ))}

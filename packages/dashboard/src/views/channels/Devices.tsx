@@ -1,3 +1,4 @@
+import { ACCOUNT_ID, MAX_ACCOUNT_ID_CHARS, PHONE_NUMBER } from "@agent-gateway/contract";
 import { ask } from "../../components/Dialog.tsx";
 import {
   addDevice,
@@ -18,8 +19,6 @@ const STATUS = {
   linked: "linked",
   reconnecting: "reconnecting",
 } as const;
-const ACCOUNT_ID = /^(?!default$)[a-z0-9][a-z0-9_-]{0,31}$/;
-const PHONE = /^\+?[1-9][\d\s().-]{6,20}$/;
 
 type Rule = Policy["dmPolicy"];
 const rule = (value: string | null): Rule => (value === "open" || value === "disabled" ? value : "allowlist");
@@ -42,7 +41,7 @@ export function Devices({ agentId, devices }: { agentId: string; devices: readon
       field: {
         label: "Account name",
         value: "",
-        maxLength: 32,
+        maxLength: MAX_ACCOUNT_ID_CHARS,
         pattern: ACCOUNT_ID,
         hint: "Lowercase letters, digits, - and _; not “default”",
       },
@@ -93,7 +92,7 @@ function DevicePanel({ agentId, device, last }: { agentId: string; device: Devic
         label: "Phone number",
         value: "",
         maxLength: 24,
-        pattern: PHONE,
+        pattern: PHONE_NUMBER,
         hint: "International format, such as +66 81 234 5678",
       },
       action: "Get the code",

@@ -1,3 +1,4 @@
+import { MAX_MESSAGE_CHARS } from "@agent-gateway/contract";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../components/Icon.tsx";
@@ -14,7 +15,6 @@ import { suggestions } from "./suggest.ts";
 import { UploadList } from "./UploadList.tsx";
 
 /** Longest message that the gateway takes, in characters. */
-const MAX_CHARS = 10_000;
 
 export function Composer({ here }: { here: Place }) {
   const text = useSignal("");
@@ -45,9 +45,9 @@ export function Composer({ here }: { here: Place }) {
     const own = uploads.value.filter(({ agentId }) => agentId === here.agentId);
     if (message === "")
       return own.length > 0 ? notify("Add a few words to go with the attachment.") : undefined;
-    if (message.length > MAX_CHARS) {
+    if (message.length > MAX_MESSAGE_CHARS) {
       return notify(
-        `A message can have at most ${MAX_CHARS} characters; this one has ${message.length}.`,
+        `A message can have at most ${MAX_MESSAGE_CHARS} characters; this one has ${message.length}.`,
         "error",
       );
     }
@@ -185,9 +185,9 @@ export function Composer({ here }: { here: Place }) {
           </button>
         )}
       </div>
-      {text.value.length > MAX_CHARS * 0.9 && (
-        <p class={text.value.length > MAX_CHARS ? "hint failure" : "hint"} role="status">
-          {text.value.length} of {MAX_CHARS} characters
+      {text.value.length > MAX_MESSAGE_CHARS * 0.9 && (
+        <p class={text.value.length > MAX_MESSAGE_CHARS ? "hint failure" : "hint"} role="status">
+          {text.value.length} of {MAX_MESSAGE_CHARS} characters
         </p>
       )}
     </form>

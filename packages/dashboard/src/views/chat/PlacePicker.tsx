@@ -1,3 +1,4 @@
+import { CHAT_ID, MAX_CHAT_ID_CHARS } from "@agent-gateway/contract";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client } from "../../api/client.ts";
@@ -7,7 +8,6 @@ import { agents, DEFAULT_CHAT, type Place } from "../../state/place.ts";
 import { go } from "../../state/route.ts";
 
 /** Values that contract section 1 allows as a `chat_id`. */
-const CHAT_ID = /^(?!\.{1,2}$)[A-Za-z0-9._@:+-]{1,128}$/;
 /** Stored name of a chat that began over the API. */
 const API_PREFIX = "api-";
 const OTHER = "\0other";
@@ -62,7 +62,7 @@ export function ChatPicker({ here }: { here: Place }) {
       field: {
         label: "Chat id",
         value: "",
-        maxLength: 128,
+        maxLength: MAX_CHAT_ID_CHARS,
         pattern: CHAT_ID,
         hint: "1 to 128 letters, digits or . _ @ : + -",
       },

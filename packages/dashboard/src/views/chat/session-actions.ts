@@ -1,3 +1,4 @@
+import { MAX_LABEL_CHARS } from "@agent-gateway/contract";
 import type { Session } from "../../api/types.ts";
 import { ask } from "../../components/Dialog.tsx";
 import type { MenuEntry } from "../../components/Menu.tsx";
@@ -29,7 +30,7 @@ async function refresh(session: Session): Promise<void> {
 async function rename(session: Session): Promise<void> {
   const name = await ask({
     title: "Rename session",
-    field: { label: "Name", value: session.name, maxLength: 200 },
+    field: { label: "Name", value: session.name, maxLength: MAX_LABEL_CHARS },
     action: "Rename",
   });
   if (name === undefined) return;
