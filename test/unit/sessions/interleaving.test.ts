@@ -180,6 +180,7 @@ async function run(seed: number): Promise<void> {
     },
     models: { contextWindow: () => undefined },
     tools: () => [],
+    mcpServers: async () => ({}),
     counters: { received() {}, sent() {}, ended() {} },
     cutOff: () => [],
     step() {},

@@ -26,24 +26,29 @@ async function rig() {
     type: "acp",
     open: (options: OpenOptions) =>
       new Promise<RuntimeSession>((resolve) => {
-        const session = { closed: new Promise<void>(() => {}), close: async () => {} } as RuntimeSession;
+        const close = async () => void closed.push(options);
+        const session = { closed: new Promise<void>(() => {}), close } as RuntimeSession;
         starts.push({ options, ready: () => resolve(session) });
       }),
   };
+  const clock = manualClock();
+  const servers: { now: OpenOptions["mcpServers"] } = { now: {} };
+  const closed: OpenOptions[] = [];
   const pool = createPool({
-    clock: manualClock(),
+    clock,
     log: silentLogger,
     agent: () => agent(true),
     runtimeFor: async () => runtime,
     sessionDir: (...names: string[]) => [folder, "sessions", ...names.slice(1)].join("/"),
     models: { contextWindow: () => undefined },
     tools: () => [],
+    mcpServers: async () => servers.now,
   } as unknown as SessionDeps);
   const started = async (count: number) => {
     while (starts.length < count) await new Promise((resolve) => setImmediate(resolve));
     return starts[count - 1]!;
   };
-  return { pool, agent, started };
+  return { pool, agent, started, clock, servers, closed };
 }
 
 test("a process that starts while its agent changes serves no turn of the changed agent [FAULT-6]", async () => {
@@ -63,4 +68,41 @@ test("a process that starts while its agent changes serves no turn of the change
   expect(now.options.allowTools).toBe(false);
   pool.release(restarted);
   expect(pool.get("s")).toBe(place);
+});
+
+test("a process that writes between its turns is not idle [SES-11]", async () => {
+  const { pool, agent, started, clock, closed } = await rig();
+  const place = pool.reserve(agent(true), SESSION);
+  const opening = pool.runtime(place, REQUEST);
+  const { options, ready } = await started(1);
+  ready();
+  await opening;
+  pool.release(place);
+  for (let minute = 1; minute <= 12; minute++) {
+    clock.advance(60_000);
+    if (minute <= 8) options.onOutput!();
+    expect(closed.length, `after ${minute} minutes`).toBe(0);
+    expect(place.lastActivity).toBe(clock.now() - Math.max(0, minute - 8) * 60_000);
+  }
+  clock.advance(60_000);
+  expect(closed).toEqual([options]);
+  expect(pool.get("s")).toBeUndefined();
+});
+
+test("a turn waits for a process with the tool servers of now, and keeps one that has them [CONN-6]", async () => {
+  const { pool, agent, started, servers, closed } = await rig();
+  const place = pool.reserve(agent(true), SESSION);
+  const first = pool.runtime(place, REQUEST);
+  const before = await started(1);
+  before.ready();
+  const live = await first;
+  servers.now = { crm: { url: "http://127.0.0.1/" } };
+  const next = pool.runtime(place, REQUEST);
+  const after = await started(2);
+  expect(closed).toEqual([before.options]);
+  expect(after.options.mcpServers).toEqual(servers.now);
+  after.ready();
+  expect(await next).not.toBe(live);
+  servers.now = { crm: { url: "http://127.0.0.1/" } };
+  expect(await pool.runtime(place, REQUEST)).toBe(await next);
 });

@@ -125,6 +125,8 @@ export interface OpenOptions {
    * its turn is not run again after a crash. Rejects with a message for the agent if that cannot be stored.
    */
   acting?: () => Promise<void>;
+  /** Called for everything that the agent program writes, between turns too. */
+  onOutput?: () => void;
   log: Logger;
   clock: Clock;
   /** Aborted when the session is no longer needed; opening must then fail and leave no process. */

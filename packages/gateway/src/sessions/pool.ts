@@ -178,6 +178,7 @@ export function createPool(deps: SessionDeps) {
         })),
         mcpServers,
         acting,
+        onOutput: () => touch(place),
         log: log.child({ agent: agent.id, session: place.sessionId }),
         clock,
         signal,

@@ -119,6 +119,14 @@ describe("turn", () => {
     });
   });
 
+  test("tells that the agent wrote something, even noise", async () => {
+    let heard = 0;
+    const session = await open({}, { onOutput: () => void heard++ });
+    const before = heard;
+    await runTurn(session, "NOISE");
+    expect(heard).toBeGreaterThan(before);
+  });
+
   test("refuses to serve files and terminals", async () => {
     expect((await runTurn(await open(), "FS")).outcome.text).toBe("error -32601");
   });

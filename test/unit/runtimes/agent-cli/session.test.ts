@@ -27,6 +27,13 @@ describe("a turn", () => {
     expect(await ask(session, "again")).toBe("Echo[2]: again");
   });
 
+  test("what the program writes is told at once, before it is understood", async () => {
+    let heard = 0;
+    const session = await start(["--split"], { onOutput: () => void heard++ });
+    await ask(session, "hello");
+    expect(heard).toBeGreaterThan(1);
+  });
+
   test("the first one with a program that ignores control requests is not delayed by them", async () => {
     const started = performance.now();
     expect(await ask(await start(["--dumb"]), "hello")).toBe("Echo[1]: hello");

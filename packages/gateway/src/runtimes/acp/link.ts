@@ -20,7 +20,7 @@ export interface Link {
  */
 export async function openLink(
   { command, args, hostEnv, reaper, maxRetries }: AcpOptions,
-  { cwd, env, log, clock }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock">,
+  { cwd, env, log, clock, onOutput }: Pick<OpenOptions, "cwd" | "env" | "log" | "clock" | "onOutput">,
   handlers: Pick<RpcOptions, "onRequest" | "onNotification"> & { onStderr(text: string): void },
   limits: Limits = {},
 ): Promise<Link> {
@@ -49,7 +49,10 @@ export async function openLink(
     log,
     clock,
     reaper,
-    onStdout: lines.push,
+    onStdout(chunk) {
+      onOutput?.();
+      lines.push(chunk);
+    },
     onStderr: handlers.onStderr,
   });
   const unread = createUnreadLimit(agent);

@@ -16,6 +16,7 @@ export interface ConnectionOptions {
   log: Logger;
   clock: Clock;
   requests: RequestHandler;
+  onOutput?: (() => void) | undefined;
   /** Every line that is not part of the control channel, in order. */
   onLine(line: AgentLine): void;
   /** A line was too long to be kept. */
@@ -65,7 +66,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     log,
     clock,
     reaper: options.reaper,
-    onStdout: lines.push,
+    onStdout(chunk) {
+      options.onOutput?.();
+      lines.push(chunk);
+    },
   });
   const unread = createUnreadLimit(child);
   void child.exited.then(() => {

@@ -84,6 +84,7 @@ export async function openAgentCliSession(
       log,
       clock,
       requests,
+      onOutput: options.onOutput,
       onLine: (line) => receive(started, line),
       onOverflow() {
         log.error({}, "the agent program wrote a line that is too long");

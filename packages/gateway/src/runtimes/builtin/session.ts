@@ -52,7 +52,10 @@ export async function openBuiltinSession(
     log,
     clock: deps.clock,
     reaper: deps.reaper,
-    onStdout: (chunk) => lines.push(chunk),
+    onStdout(chunk) {
+      options.onOutput?.();
+      lines.push(chunk);
+    },
     onStderr: (text) => log.debug({ text }, "builtin agent wrote to stderr"),
   });
   const send = (message: ToAgent) => void child.write(`${JSON.stringify(message)}\n`);
