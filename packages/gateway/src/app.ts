@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
+import { createAppJobs } from "./app-jobs.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import {
   accountsOf,
@@ -193,6 +194,8 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     log,
   });
 
+  const jobs = createAppJobs({ rows, config, counters: monitoring.jobs, clock, log, channels, shares });
+
   const devicePlace = (agentId: string, account: string): ChannelPlace => ({
     agentId,
     channel: "devicechat",
@@ -263,6 +266,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
       async onRemoved(id) {
         await sessions.stopAgent(id);
         await channels.removeAgent(id);
+        await jobs.removeAgent(id);
       },
     }),
     ...modelRoutes({
@@ -320,6 +324,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     runtimes.refresh(config().agents.map(({ id }) => id));
     sessions.reconfigure();
     history.reconfigure();
+    void jobs.reconfigure();
     void channels.reconfigure();
   });
 
@@ -347,6 +352,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
       }
       void sessions.fillSpares();
       history.start();
+      void jobs.start();
       void channels.start();
       void media
         .sweep(config().agents.map(({ id }) => id))
@@ -369,7 +375,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
             disk.close();
           },
         },
-        { name: "stop", budgetMs: 1_900, run: sessions.stopAll },
+        { name: "stop", budgetMs: 1_900, run: () => Promise.all([sessions.stopAll(), jobs.close()]) },
         {
           name: "drain",
           budgetMs: 1_300,
@@ -379,7 +385,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
           name: "close",
           budgetMs: 1_000,
           async run() {
-            const rooms = [access, runtimes, history, shares, store];
+            const rooms = [access, runtimes, history, store];
             const closed = Promise.allSettled([
               ...rooms.map(async (room) => room.close()),
               reaper.sweepAll(),

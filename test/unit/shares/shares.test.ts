@@ -97,7 +97,7 @@ describe("a share", () => {
     expect(JSON.stringify(store.db.all("SELECT * FROM shares"))).not.toContain(item.token);
     now += 10_000;
     expect((await errorOf(shares.open(item.token))).code).toBe("NOT_FOUND");
-    await shares.sweep();
+    await store.commit(...shares.housekeeping.changes());
     expect(await shares.agentOfShare(item.share_id)).toBeUndefined();
   });
 

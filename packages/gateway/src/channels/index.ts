@@ -183,16 +183,12 @@ export function createChannels(deps: ChannelsDeps) {
     fromStatements(intake.abandon(which, clock.now(), why)),
     delivery.abandon(which, clock.now(), why),
   ];
-  const sweep = () =>
-    store
-      .commit(
-        fromStatements(...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS)),
-        delivery.forget(clock.now() - KEEP_MS),
-        // For example, those of an agent that has been missing from the configuration all this time.
-        ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
-      )
-      .catch((error) => log.warn({ err: error }, "could not delete old channel messages"));
-  let stopSweeping = () => {};
+  const forgetOld = () => [
+    fromStatements(...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS)),
+    delivery.forget(clock.now() - KEEP_MS),
+    // For example, those of an agent that has been missing from the configuration all this time.
+    ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
+  ];
 
   return {
     receive,
@@ -238,9 +234,10 @@ export function createChannels(deps: ChannelsDeps) {
       await delivery.recover();
       await intake.recover();
     },
+    /** Deletes old messages. */
+    housekeeping: { everyMs: SWEEP_MS, changes: forgetOld },
     /** Connects everything that is configured. */
     async start() {
-      stopSweeping = clock.every(SWEEP_MS, () => void sweep());
       await rm(deps.tempDir, { recursive: true, force: true }).catch(() => {});
       await adapters.reconfigure();
       intake.wakeAll();
@@ -257,7 +254,6 @@ export function createChannels(deps: ChannelsDeps) {
     },
     /** Accepts nothing more; running turns are not affected. */
     stopIntake() {
-      stopSweeping();
       intake.stop();
     },
     /** Runs after the turns have ended: their replies may still go out for a moment, then every connection ends. */

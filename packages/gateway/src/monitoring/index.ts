@@ -42,6 +42,7 @@ export interface MonitoringDeps {
 
 /** Seconds. */
 const TURN_BOUNDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const LATE_BOUNDS = [0.01, 0.1, 1, 10, 60, 600, 3_600, 86_400];
 const REQUEST_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60];
 
 /** The gateway's counters since its start, and its self-reported state. */
@@ -105,6 +106,13 @@ export function createMonitoring(deps: MonitoringDeps) {
   const info = createGauge("agent_gateway_info", "The gateway's version.", ["version"], () => [
     [[version], 1],
   ]);
+  const jobRuns = createCounter("agent_gateway_jobs_total", "Runs of jobs that ended.", ["kind", "outcome"]);
+  const jobsLate = createHistogram(
+    "agent_gateway_job_lateness_seconds",
+    "How long after their time jobs began.",
+    ["kind"],
+    LATE_BOUNDS,
+  );
   const channels = createChannelMetrics(async () => deps.channels());
   const families: Family[] = [
     info,
@@ -119,6 +127,8 @@ export function createMonitoring(deps: MonitoringDeps) {
     connections,
     disk,
     writes,
+    jobRuns,
+    jobsLate,
   ];
 
   /** Loaded by the first scrape: the library costs nothing if no one scrapes. */
@@ -145,6 +155,11 @@ export function createMonitoring(deps: MonitoringDeps) {
         turns.add(1, agentId, status);
         turnSeconds.observe(ms / 1000, agentId);
       },
+    },
+    /** Events from jobs: when they began, and how they ended. */
+    jobs: {
+      began: (kind: string, lateMs: number) => jobsLate.observe(lateMs / 1000, kind),
+      ended: (kind: string, outcome: string) => jobRuns.add(1, kind, outcome),
     },
     /** Events from channels: messages, delivery attempts, connections. */
     channels,

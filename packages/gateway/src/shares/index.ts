@@ -82,7 +82,7 @@ const LINK_TTL_SECONDS = 86_400;
 const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
 const nothing = () => new GatewayError("NOT_FOUND");
 
-/** Short-lived public links to single files. Sweeps expired ones until it is closed. */
+/** Short-lived public links to single files. */
 export function createShares({ store, paths, config, clock, log, keepImage, keepFile }: ShareDeps) {
   const { shares, commit } = store;
   // A change of the public URL needs a restart, so it is read once.
@@ -134,13 +134,6 @@ export function createShares({ store, paths, config, clock, log, keepImage, keep
     const found = await shares.byToken(hashOf(token), clock.now());
     return found && agentOf(found.agentId) ? found : undefined;
   };
-
-  const sweep = () =>
-    commit(shares.removeExpired(clock.now())).then(
-      () => {},
-      (error) => log.warn({ err: error }, "could not sweep expired shares"),
-    );
-  const stopSweeping = clock.every(SWEEP_MS, () => void sweep());
 
   return {
     /** Path below which the public URL reaches this gateway: `/gateway`; undefined without a public URL. */
@@ -241,8 +234,8 @@ export function createShares({ store, paths, config, clock, log, keepImage, keep
             : async (file) => (await add(scope, [sharedOf(file)], DEFAULT_TTL_SECONDS))[0]!,
       }),
 
-    sweep,
-    close: stopSweeping,
+    /** Removes expired shares. */
+    housekeeping: { everyMs: SWEEP_MS, changes: () => [shares.removeExpired(clock.now())] },
   };
 }
 export type Shares = ReturnType<typeof createShares>;

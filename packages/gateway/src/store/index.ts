@@ -6,6 +6,7 @@ import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
 import { createHistory, type StoredHistory } from "./sql/history.ts";
 import { createInbox, type Inbox } from "./sql/inbox.ts";
+import { createJobs, type StoredJobs } from "./sql/jobs.ts";
 import { createLogins, type Logins } from "./sql/logins.ts";
 import { createMedia, type MediaReferences } from "./sql/media.ts";
 import { createOutbox, type Outbox } from "./sql/outbox.ts";
@@ -36,6 +37,7 @@ export type {
   StoredPage,
 } from "./sql/history.ts";
 export type { Inbox, InboxRow } from "./sql/inbox.ts";
+export { type EndedJob, isTakenAway, type JobRef, type StoredJob, type StoredJobs } from "./sql/jobs.ts";
 export type { MediaReferences } from "./sql/media.ts";
 export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
 export type { Positions, StoredPlace } from "./sql/positions.ts";
@@ -57,6 +59,7 @@ export interface Store {
   readonly removal: Removal;
   readonly imports: Imports;
   readonly exports: Exports;
+  readonly jobs: StoredJobs;
   readonly positions: Positions;
   readonly shares: StoredShares;
   /**
@@ -95,6 +98,7 @@ export function createStore(db: Database): Store {
     removal: createRemoval(db),
     imports: createImports(db),
     exports: createExports(db),
+    jobs: createJobs(sql),
     positions: createPositions(sql),
     shares: createShares(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {

@@ -1,30 +1,8 @@
 import { setImmediate as tick } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { memoryDatabase } from "../../../fixtures/memory-db.ts";
+import { numbersOf, shuffler } from "../../../fixtures/shuffle.ts";
 import { startIntake } from "./harness.ts";
-
-/** Numbers from 0 to 1, the same for the same seed. */
-function numbersOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) | 0;
-    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Holds back whatever waits for the outside, and lets it go on in an order of its own. */
-function shuffler(random: () => number) {
-  const waiting: Array<() => void> = [];
-  return {
-    between: () => new Promise<void>((resolve) => void waiting.push(resolve)),
-    /** Lets one of those that wait go on; false when none does. */
-    step(): boolean {
-      const [next] = waiting.splice(Math.floor(random() * waiting.length), 1);
-      next?.();
-      return next !== undefined;
-    },
-  };
-}
 
 const CHATS = 4;
 const EACH = 6;

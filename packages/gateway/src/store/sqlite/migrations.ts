@@ -91,6 +91,12 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE chats ADD COLUMN indexed_id INTEGER NOT NULL DEFAULT 0;`,
   `CREATE INDEX channel_inbox_queued ON channel_inbox (agent_id, channel, account)
      WHERE state IN ('waiting', 'command', 'turn');`,
+  `CREATE TABLE jobs (
+     kind TEXT NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, state TEXT NOT NULL,
+     fence INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, planned_at INTEGER NOT NULL,
+     next_at INTEGER NOT NULL, holder TEXT, lease_ms INTEGER, payload TEXT, note TEXT,
+     PRIMARY KEY (kind, key), CONSTRAINT job_taken_away CHECK (state <> 'taken away')) WITHOUT ROWID;
+   CREATE INDEX jobs_next ON jobs (next_at) WHERE state = 'waiting';`,
 ];
 
 /** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */

@@ -136,4 +136,27 @@ export interface Tables {
   };
   /** Each connection's position in its provider's stream of events. */
   channel_positions: { agent_id: string; channel: string; account: string; value: string };
+  /** Work that has its time, unique by kind and key. */
+  jobs: {
+    kind: string;
+    key: string;
+    /** Id of an agent, `node:` and the name of a node, or empty for work of the store as a whole. */
+    owner: string;
+    state: "waiting" | "running" | "failed" | "interrupted";
+    /** Raised by each claim: only its holder's unit may end the run. */
+    fence: number;
+    /** Attempts since the latest success. */
+    attempts: number;
+    /** When `next_at` was decided, or when a closed job was closed. */
+    planned_at: number;
+    next_at: number;
+    /** Process that runs it. */
+    holder: string | null;
+    /** How long a claim lasts at most; another process measures it by its own clock. */
+    lease_ms: number | null;
+    /** JSON: what the kind needs to know. */
+    payload: string | null;
+    /** Why the latest run failed. */
+    note: string | null;
+  };
 }

@@ -1,0 +1,5 @@
+import type { JobKind } from "./types.ts";
+
+/** How the owner of a job is stored: an agent's id, which holds no colon, `node:` and a name, or nothing. */
+export const ownerOf = ({ scope }: JobKind, agent: string | undefined, node: string): string =>
+  scope === "agent" ? (agent ?? "") : scope === "node" ? `node:${node}` : "";
