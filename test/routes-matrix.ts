@@ -72,7 +72,9 @@ export async function walkRoutes(url: string, agent: string, keys: MatrixKeys): 
   );
   for (const route of ordered) {
     for (const agentId of route.path.includes(":agentId") ? ["nobody", agent] : [agent]) {
-      const path = route.path.replace(":agentId", agentId).replace(/:\w+|\*$/g, "none");
+      // The feed streams without end unless it is told not to.
+      const query = route.name === "events" ? "?stream=false" : "";
+      const path = `${route.path.replace(":agentId", agentId).replace(/:\w+|\*$/g, "none")}${query}`;
       for (const kind of KINDS) {
         const key = kind === "none" ? undefined : kind === "invalid" ? "not-a-key" : keys[kind];
         // Twenty failures a minute are allowed to one address, so they come from many.

@@ -18,6 +18,7 @@ export { CHANNEL_IDS } from "./schemas/channel-ids.ts";
 export * from "./schemas/common.ts";
 export * from "./schemas/deliveries.ts";
 export * from "./schemas/events.ts";
+export * from "./schemas/feed.ts";
 export * from "./schemas/history.ts";
 export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";

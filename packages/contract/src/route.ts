@@ -28,6 +28,8 @@ export interface CliDecl {
    * `{ channel: "botchat" }`. All routes of a command use the same names here, in the same places in `args`.
    */
   fixed?: Readonly<Record<string, string>>;
+  /** Query fields that the command always sends, and does not offer as flags. */
+  query?: Readonly<Record<string, string>>;
   /** Description of the command, if several routes share it. */
   summary?: string;
 }

@@ -17,6 +17,7 @@ import {
 } from "./channels/index.ts";
 import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
 import { createConnectors } from "./connectors/index.ts";
+import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint } from "./http/index.ts";
 import { agentRoutes } from "./http/routes/agents.ts";
@@ -24,6 +25,7 @@ import { accessRoutes } from "./http/routes/channels/access.ts";
 import { deviceRoutes } from "./http/routes/channels/devicechat.ts";
 import { channelHealthRoutes } from "./http/routes/channels/health.ts";
 import { dashboardRoutes } from "./http/routes/dashboard.ts";
+import { eventRoutes } from "./http/routes/events.ts";
 import { historyRoutes } from "./http/routes/history.ts";
 import { mediaRoutes } from "./http/routes/media.ts";
 import { messageRoutes } from "./http/routes/messages.ts";
@@ -43,7 +45,7 @@ import { startWith } from "./lib/start-error.ts";
 import { createMedia } from "./media/index.ts";
 import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
 import { createDisk, createMonitoring } from "./monitoring/index.ts";
-import { createRuntimeFactory, sweepMcpFiles } from "./runtimes/index.ts";
+import { announceRuntimes, createRuntimeFactory, sweepMcpFiles } from "./runtimes/index.ts";
 import {
   COMMANDS,
   createCommandRunner,
@@ -61,9 +63,6 @@ import { createWebhooks } from "./webhooks/index.ts";
 const CLOSE_GRACE_MS = 2_500;
 /** The database closes after this time, even if something else is still closing. */
 const ROOMS_MS = 400;
-
-/** How long after the start the log waits for agent programs to report what they are. */
-const PROBE_WAIT_MS = 10_000;
 
 export interface AppDeps {
   store: ConfigStore;
@@ -96,6 +95,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
   });
+  const feed = createFeed({ store: rows, config: store, clock, log });
   const reaper = await createReaper({ dir: join(paths.home, "run/children"), log });
   const mcpNotes = join(paths.home, "run/mcp-files");
   await sweepMcpFiles(mcpNotes);
@@ -161,7 +161,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
   });
   const agentModels = createAgentModels({ models, own: runtimes.models });
   const runCommand = createCommandRunner(sessions, agentModels);
-  const access = createAccess({ config: store, clock, log });
+  const access = createAccess({ config: store, clock, log, onKnock: feed.channels.knocked });
   const channels = createChannels({
     db,
     store: rows,
@@ -174,6 +174,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     commands: COMMANDS,
     counters: monitoring.channels,
     step: publishStep,
+    onConnected: feed.channels.connected,
     agents: () => config().agents,
     takeSpace: disk.take,
     publicUrl: () => config().gateway.publicUrl,
@@ -238,7 +239,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     config,
     clock,
     onReader: monitoring.onReader,
-    takeStream: createStreamSlots(config),
+    takeStream: createStreamSlots(() => config().gateway.api.maxStreams),
     takeSpace: disk.take,
   };
   const endpoints: Endpoint[] = [
@@ -305,6 +306,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
       split: (text) => splitFor("devicechat", text),
     }),
     ...webhookRoutes({ webhooks, clock }),
+    ...eventRoutes({ feed, authenticator, config, clock }),
     ...monitoringRoutes({ monitoring }),
   ];
   const server = createHttpServer({
@@ -339,17 +341,12 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     },
     /** Work that can wait until the gateway is serving: crash leftovers, spare processes, the agents' runtimes. */
     afterStart() {
+      feed.start();
+      feed.tell({ type: "gateway.started", data: { version: VERSION } });
       void reaper
         .reapLeftovers()
         .catch((error) => log.warn({ err: error }, "could not look for leftover processes"));
-      for (const entry of config().agents) {
-        void runtimes.describe(entry).then(async (text) => {
-          log.info({ agent: entry.id }, `runs on ${text}`);
-          const { problem, warnings } = await runtimes.status(entry, PROBE_WAIT_MS);
-          if (problem !== null) log.warn({ agent: entry.id }, problem);
-          for (const warning of warnings) log.warn({ agent: entry.id }, warning);
-        });
-      }
+      announceRuntimes(runtimes, config().agents, log);
       void sessions.fillSpares();
       history.start();
       void jobs.start();
@@ -370,6 +367,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
           budgetMs: 200,
           run() {
             served = server.close(CLOSE_GRACE_MS);
+            void feed.end({ type: "gateway.stopping" });
             channels.stopIntake();
             sessions.refuse();
             disk.close();
@@ -391,6 +389,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
               reaper.sweepAll(),
             ]);
             await Promise.race([closed, sleep(clock, ROOMS_MS)]);
+            feed.close();
             await rows.close();
           },
         },

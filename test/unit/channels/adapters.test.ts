@@ -24,6 +24,7 @@ function rig(deps: Pick<AdaptersDeps, "load"> & Partial<AdaptersDeps>) {
     publicLink: async () => undefined,
     receive: async () => {},
     onReconnect: () => {},
+    onConnected: () => {},
     onReady: () => {},
     ...deps,
   });

@@ -106,7 +106,7 @@ describe("a stream whose key", () => {
 describe("event streams of one key", () => {
   it("are at most maxStreams; a place that is given back can be taken again [EDGE-4]", () => {
     const config = httpConfig({ api: { keys: [], maxStreams: 2 } });
-    const take = createStreamSlots(() => config);
+    const take = createStreamSlots(() => config.gateway.api.maxStreams);
     const first = take("a");
     take("a");
     expect(() => take("a")).toThrow(expect.objectContaining({ code: "RATE_LIMITED", status: 429 }));

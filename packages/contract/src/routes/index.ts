@@ -4,6 +4,7 @@ import * as channelHealth from "./channel-health.ts";
 import * as channels from "./channels.ts";
 import * as deliveries from "./deliveries.ts";
 import * as devicechat from "./devicechat.ts";
+import * as events from "./events.ts";
 import * as history from "./history.ts";
 import * as media from "./media.ts";
 import * as messages from "./messages.ts";
@@ -22,6 +23,7 @@ export const routes = {
   ...channels,
   ...deliveries,
   ...devicechat,
+  ...events,
   ...ops,
   ...webhooks,
 };

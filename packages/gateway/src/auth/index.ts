@@ -4,7 +4,7 @@ export {
   createDashboardSessions,
   type DashboardSessions,
   type LoginRows,
-  openerOf,
+  principalNow,
   SESSION_COOKIE,
   sessionCookie,
   sessionToken,

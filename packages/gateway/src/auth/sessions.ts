@@ -2,6 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Authenticator } from "./authenticator.ts";
 import type { Principal } from "./principal.ts";
 
 const COOKIE = "agent_gateway_session";
@@ -47,6 +48,13 @@ const SAVE_EVERY_MS = 600_000;
 
 /** The id of the key that opened a dashboard session, from the id of its principal. */
 export const openerOf = (principal: Principal): string => principal.id.slice(ID_PREFIX.length);
+
+/** The principal as the configuration has it by now; undefined when its key is gone. */
+export const principalNow = (
+  keys: Pick<Authenticator, "find" | "admin">,
+  principal: Principal,
+): Principal | undefined =>
+  principal.kind === "dashboard" ? keys.admin(openerOf(principal)) : keys.find(principal.id);
 
 interface Session extends Login {
   /** `expiresAt` as stored. */

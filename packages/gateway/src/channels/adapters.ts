@@ -35,6 +35,8 @@ export interface AdaptersDeps {
   load(channel: ChannelName): Promise<AdapterFactory>;
   receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void>;
   onReconnect(place: ChannelPlace): void;
+  /** Called when a place's connection has come alive, or is lost. */
+  onConnected(place: ChannelPlace, connected: boolean): void;
   /** Called when an adapter becomes available: work that waited for it can continue. Never throws. */
   onReady(place: ChannelPlace, agent: AgentConfig): void;
 }
@@ -100,7 +102,7 @@ export function createAdapters(deps: AdaptersDeps) {
             },
             onReconnect: () => deps.onReconnect(place),
           })
-        : restoreProof(state, Number(position ?? 0));
+        : restoreProof(state, Number(position ?? 0), clock.now());
       slot.close = async () => {
         slot.adapter = undefined;
         await end();
@@ -139,7 +141,7 @@ export function createAdapters(deps: AdaptersDeps) {
     const slot: Slot = {
       place,
       key: connectionKey(agent, place, deps.publicUrl()),
-      state: { connected: false, lastAliveAt: null, until: null, lastError: null, attempts: 0 },
+      state: watchedState((connected) => deps.onConnected(place, connected)),
       adapter: undefined,
       failures: 0,
       cancel: () => {},
@@ -203,10 +205,31 @@ export function createAdapters(deps: AdaptersDeps) {
 }
 
 /** For a channel whose provider calls the gateway: proof from before a restart still counts. */
-function restoreProof(state: ConnectionState, provenAt: number): () => Promise<void> {
+function restoreProof(state: ConnectionState, provenAt: number, now: number): () => Promise<void> {
   state.lastAliveAt = provenAt || null;
   state.until = provenAt + WEBHOOK_PROOF_MS;
-  state.connected = provenAt > 0;
-  return async () => {};
+  state.connected = now < state.until;
+  return async () => {
+    state.connected = false;
+  };
+}
+
+/** The state of a new connection, which reports when it changes between connected and not. */
+function watchedState(onChange: (connected: boolean) => void): ConnectionState {
+  let connected = false;
+  return {
+    get connected() {
+      return connected;
+    },
+    set connected(value) {
+      if (value === connected) return;
+      connected = value;
+      onChange(value);
+    },
+    lastAliveAt: null,
+    until: null,
+    lastError: null,
+    attempts: 0,
+  };
 }
 export type Adapters = ReturnType<typeof createAdapters>;

@@ -82,6 +82,8 @@ export interface ChannelsDeps
   media: InboundMediaPort;
   access: ChannelAccess;
   step(label: ChannelStep): void;
+  /** Called when a place's connection has come alive, or is lost. */
+  onConnected(place: ChannelPlace, connected: boolean): void;
   /** Counts for monitoring. */
   counters: {
     received(place: ChannelPlace): void;
@@ -149,6 +151,7 @@ export function createChannels(deps: ChannelsDeps) {
     commands: deps.commands,
     load: loadChannel,
     onReconnect: deps.counters.reconnected,
+    onConnected: deps.onConnected,
     receive,
     onReady(place, config) {
       delivery.wakeAll();

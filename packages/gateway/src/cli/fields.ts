@@ -92,7 +92,9 @@ export function fieldsOf(route: CliRoute): Field[] {
   const all = [
     ...choices,
     ...params.map((name) => fieldOf(name, "params", z.string(), args)),
-    ...Object.entries(shapeOf(route.query?.())).map(([name, schema]) => fieldOf(name, "query", schema, args)),
+    ...Object.entries(shapeOf(route.query?.()))
+      .filter(([name]) => !Object.hasOwn(route.cli.query ?? {}, name))
+      .map(([name, schema]) => fieldOf(name, "query", schema, args)),
     ...Object.entries(shapeOf(route.body?.())).map(([name, schema]) => fieldOf(name, "body", schema, args)),
   ];
   return all.filter((field, at) => all.findIndex(({ name }) => kebab(name) === kebab(field.name)) === at);

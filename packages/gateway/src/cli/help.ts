@@ -38,12 +38,18 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
       "Trace a message, with any agent that the key can reach.",
     ],
   ],
+  events: [
+    [
+      "events follow [--types LIST] [--agent ID] [--after NUMBER] [--include text]",
+      "Show what happens as it happens; with --json, one JSON object per line.",
+    ],
+  ],
   completion: [["completion bash|zsh|fish", "Print a shell completion script."]],
   api: [["api <METHOD> <path> [--data JSON] [-o FILE]", "Call any of the gateway's URLs."]],
 };
 
 /** Local commands that need a running gateway. */
-const WITH_GATEWAY = new Set(["channels", "devicechat", "trace"]);
+const WITH_GATEWAY = new Set(["channels", "devicechat", "events", "trace"]);
 
 const CONNECTION = `Connection:
   --url URL     the gateway, default http://127.0.0.1:10850 (or GATEWAY_URL)

@@ -66,6 +66,7 @@ export function buildRequest(route: CliRoute, parsed: Parsed): { input: RouteInp
     }
   }
   if (missing.length > 0) throw new UsageError(`Missing: ${missing.join(", ")}.`);
+  Object.assign(input.query, route.cli.query);
   if (inBody) input.body = free;
   return { input, left };
 }

@@ -63,6 +63,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
   const { paths, env, clock, log, onSecrets } = options;
   const locked = createMutex();
   const listeners = new Set<(next: Config, previous: Config) => void>();
+  const readers = new Set<(errors: readonly Problem[]) => void>();
   let told = new Set<string>();
   let seen: Snapshot | null = null;
 
@@ -181,12 +182,15 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     if (!loaded.config) {
       tell(loaded.problems);
       log.error({}, "configuration: the changed file cannot be used; the running configuration stays in use");
+      const errors = loaded.problems.filter(({ level }) => level === "error");
+      for (const reader of readers) reader(errors);
       return;
     }
     if (loaded.migratedFrom !== null) await saveMigrated(snapshot.text, loaded.text, loaded.migratedFrom);
     apply(loaded);
     await saveLastGood(loaded.text);
     log.info({}, "configuration: reloaded");
+    for (const reader of readers) reader([]);
   }
 
   const stopWatching = watchFile(paths.configFile, clock, () =>
@@ -218,6 +222,10 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onReload(listener) {
+      readers.add(listener);
+      return () => readers.delete(listener);
+    },
     update: (edit) =>
       locked(async () => {
         const { text, raw, before } = await readForUpdate();
@@ -242,6 +250,7 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     async close() {
       stopWatching();
       listeners.clear();
+      readers.clear();
       await locked(() => {});
     },
   };

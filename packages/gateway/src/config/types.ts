@@ -1,3 +1,4 @@
+import type { Problem } from "./problems.ts";
 import type { Config } from "./schema.ts";
 
 /** Paths on disk; all absolute. */
@@ -16,6 +17,8 @@ export interface ConfigStore {
   readonly current: Config;
   /** Called after each applied reload with the new and the old configuration; returns the unsubscriber. */
   onChange(listener: (next: Config, previous: Config) => void): () => void;
+  /** Called when the changed file was read: with the errors for which it was refused, or with none. */
+  onReload(listener: (errors: readonly Problem[]) => void): () => void;
   /**
    * Changes the file: `edit` gets the raw parsed JSON (including unknown keys and key order) and mutates it. The
    * result is validated, written atomically under the one lock, and applied before the promise resolves. Rejects

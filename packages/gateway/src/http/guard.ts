@@ -4,9 +4,9 @@ import {
   type Authenticator,
   type DashboardSessions,
   hasLevel,
-  openerOf,
   type Principal,
   presentedKey,
+  principalNow,
   reaches,
   sessionToken,
 } from "../auth/index.ts";
@@ -70,9 +70,7 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
   };
   const asNow = (principal: Principal): Principal | undefined => {
     if (principal.kind === "open") return authenticator.configured() ? undefined : principal;
-    return principal.kind === "dashboard"
-      ? authenticator.admin(openerOf(principal))
-      : authenticator.find(principal.id);
+    return principalNow(authenticator, principal);
   };
 
   return {

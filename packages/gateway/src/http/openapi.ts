@@ -10,7 +10,7 @@ const MEDIA: Record<RawReply, Json> = {
       schema: {
         type: "string",
         description:
-          "Frames `id: <seq>` and `data: <TurnEvent as JSON>`, comment lines as keep-alive, at the end `data: [DONE]`.",
+          "Frames `id: <seq>` and `data: <event as JSON>`, comment lines as keep-alive; at the end of a turn `data: [DONE]`.",
       },
     },
   },

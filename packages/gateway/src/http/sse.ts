@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type Cursor, encode, frameTail, type TurnLog } from "../sessions/index.ts";
 
 /** If a client does not read, this much may wait in its socket before the reader pauses. */
-const MAX_WAITING_BYTES = 1024 * 1024;
+export const MAX_WAITING_BYTES = 1024 * 1024;
 
 export interface SseOptions {
   clock: Clock;
@@ -20,6 +20,17 @@ export interface SseOptions {
 export const isEventStream = (res: ServerResponse): boolean =>
   String(res.getHeader("content-type")).startsWith("text/event-stream");
 
+/** Sends the head of a stream at once. */
+export function beginStream(res: ServerResponse): void {
+  res.writeHead(200, {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+  });
+  res.flushHeaders();
+  res.socket?.setNoDelay(true);
+}
+
 /** Ends a stream before its turn ends; the turn is not affected. */
 export function endStream(res: ServerResponse, requestId: string, error: GatewayError): void {
   const frame = { type: "error", message: error.message, code: error.code, request_id: requestId };
@@ -33,13 +44,7 @@ export function endStream(res: ServerResponse, requestId: string, error: Gateway
 export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOptions): Promise<void> {
   const { clock } = options;
   const cursor = options.cursor ?? { seq: 0, textEnd: 0 };
-  res.writeHead(200, {
-    "Content-Type": "text/event-stream; charset=utf-8",
-    "Cache-Control": "no-cache, no-transform",
-    "X-Accel-Buffering": "no",
-  });
-  res.flushHeaders();
-  res.socket?.setNoDelay(true);
+  beginStream(res);
   options.onReader?.(1);
 
   return new Promise((resolve) => {

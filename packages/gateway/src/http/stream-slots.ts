@@ -1,16 +1,15 @@
 import { GatewayError } from "@agent-gateway/contract";
-import type { Config } from "../config/index.ts";
 
 /**
- * Counts the event streams of each key (`gateway.api.maxStreams`).
+ * Counts the open streams of each key, of which there may be `most`.
  * @returns takes a slot, which is released at the end of its scope
  * @throws GatewayError `RATE_LIMITED` from the returned function
  */
-export function createStreamSlots(config: () => Config): (keyId: string) => Disposable {
+export function createStreamSlots(most: () => number): (keyId: string) => Disposable {
   const taken = new Map<string, number>();
   return (keyId) => {
     const count = taken.get(keyId) ?? 0;
-    if (count >= config().gateway.api.maxStreams) {
+    if (count >= most()) {
       throw new GatewayError("RATE_LIMITED", "Too many open streams with this key; close one first.", {
         headers: { "retry-after": "1" },
       });

@@ -8,6 +8,7 @@ import { noFacts, type Outcomes, observed, type RuntimeStatus, statusOf } from "
 import { withTempFolder } from "./temp-folder.ts";
 import type { OfferedModels, Runtime } from "./types.ts";
 
+export { announceRuntimes } from "./announce.ts";
 export { sweepMcpFiles } from "./mcp-file.ts";
 export type { RuntimeStatus } from "./status.ts";
 

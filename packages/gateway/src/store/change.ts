@@ -33,6 +33,12 @@ export const hitting = (statement: Statement): Change<boolean> =>
 export const returning = <T>(statement: Statement, result: (rows: readonly Row[]) => T): Change<T> =>
   opaque({ statements: [statement], result: ([only]) => result(only!.rows) });
 
+/** A change that answers what the results of its statements, in their order, mean together. */
+export const answering = <T>(
+  result: (results: readonly StatementResult[]) => T,
+  ...statements: readonly Statement[]
+): Change<T> => opaque({ statements, result });
+
 const inside = <T>(made: Change<T>) => made as unknown as SqlChange<T>;
 
 /** Several changes as one, which answers what the first does. */

@@ -4,6 +4,7 @@ import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
+import { ADD_EVENT, createEvents, type Events } from "./sql/events.ts";
 import { createHistory, type StoredHistory } from "./sql/history.ts";
 import { createInbox, type Inbox } from "./sql/inbox.ts";
 import { createJobs, type StoredJobs } from "./sql/jobs.ts";
@@ -27,6 +28,7 @@ export { type Change, change as fromStatements } from "./change.ts";
 export type { ExportedMessage } from "./exports.ts";
 export type { ImportedLine, ImportedMessage, ImportResult, ImportState } from "./imports.ts";
 export type { SearchQuery } from "./search.ts";
+export type { EventBounds, EventFilter, Events, NewEvent, StoredEvent } from "./sql/events.ts";
 export type {
   ChatRow,
   DaysQuery,
@@ -50,6 +52,7 @@ export type Answers<C extends readonly Change<unknown>[]> = {
 
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
+  readonly events: Events;
   readonly logins: Logins;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
@@ -67,6 +70,8 @@ export interface Store {
    * Rejects with nothing changed.
    */
   commit<const C extends readonly Change<unknown>[]>(...changes: C): Promise<Answers<C>>;
+  /** Called after each commit that added events, until the returned function is called. */
+  onEvents(listener: () => void): () => void;
   /** Commits since the start. */
   readonly units: number;
   /** Resolves when the store has failed for good: nothing can be stored any more. */
@@ -88,7 +93,9 @@ export function createStore(db: Database): Store {
     read: (text, params) => db.read(text, params),
     slow: db.slow,
   };
+  const listeners = new Set<() => void>();
   return {
+    events: createEvents(sql),
     logins: createLogins(sql),
     inbox: createInbox(sql),
     outbox: createOutbox(sql),
@@ -102,8 +109,16 @@ export function createStore(db: Database): Store {
     positions: createPositions(sql),
     shares: createShares(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {
-      const results = await db.write(...changes.flatMap(statementsOf));
+      const statements = changes.flatMap(statementsOf);
+      const results = await db.write(...statements);
+      if (statements.some((statement) => statement.sql === ADD_EVENT)) {
+        for (const listener of listeners) listener();
+      }
       return answersOf(changes, results) as Answers<C>;
+    },
+    onEvents(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     get units() {
       return db.units;

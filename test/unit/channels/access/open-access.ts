@@ -33,7 +33,13 @@ export async function openAccess(agent: Record<string, unknown> = {}) {
   const home = await tempHome({ gateway: { port: 0 }, agents: [{ id: "a", ...agent }] });
   const config = await home.open({ ID_FROM_ENV: "U999" });
   const clock = manualClock();
-  const deps = { config, clock, log: home.log };
+  const knocks: ChannelPlace[] = [];
+  const deps = {
+    config,
+    clock,
+    log: home.log,
+    onKnock: (from: ChannelPlace) => void knocks.push(from),
+  };
   let access = createAccess(deps);
   onTestFinished(() => access.close());
   const entry = () => config.current.agents[0]!;
@@ -51,6 +57,8 @@ export async function openAccess(agent: Record<string, unknown> = {}) {
     entry,
     place,
     stateFile,
+    /** Where someone knocked for the first time. */
+    knocks,
     get access() {
       return access;
     },

@@ -15,7 +15,7 @@ import {
   writeKnocks,
 } from "./access-state.ts";
 import { idsOf } from "./ids.ts";
-import { type Knock, recordKnock, waitingAt, withCode } from "./knocks.ts";
+import { type Knock, type Recorded, recordKnock, waitingAt, withCode } from "./knocks.ts";
 import { type FileChannel, judge, type Policy, type Rule } from "./policy.ts";
 
 /** The fields that a policy change may set. */
@@ -84,7 +84,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
       agent: AgentConfig,
       channel: FileChannel,
       message: InboundMessage,
-    ): Promise<Knock | undefined> {
+    ): Promise<Pick<Recorded, "knock" | "tell"> | undefined> {
       if (message.kind === "dm" && !SENDER_ID.test(message.senderId)) return undefined;
       return fileOf(agent, channel).change((raw, state) => {
         if (judge(channel, state.policy, message) !== "knock") return undefined;
@@ -99,7 +99,7 @@ export function createFileBook(deps: { clock: Clock; log: Logger }) {
           },
         );
         if (important) writeKnocks(raw, channel, knocks);
-        return tell ? knock : undefined;
+        return { knock, tell };
       });
     },
 

@@ -20,6 +20,8 @@ export interface AccessDeps {
   config: ConfigStore;
   clock: Clock;
   log: Logger;
+  /** Called when a sender or a group who may not write has asked for the first time. */
+  onKnock(place: ChannelPlace): void;
 }
 
 /** A policy for display; contains no secret. */
@@ -57,7 +59,7 @@ const CLOSED: Policy = {
  * The access rules of all channels. Every call takes the agent's current entry, so a policy change applies from the
  * next message on; the channel need not be enabled.
  */
-export function createAccess({ config, clock, log }: AccessDeps) {
+export function createAccess({ config, clock, log, onKnock }: AccessDeps) {
   const files = createFileBook({ clock, log });
   const senders = createSenderBook({ config, clock, log });
   const listeners = new Set<ApprovalListener>();
@@ -108,10 +110,13 @@ export function createAccess({ config, clock, log }: AccessDeps) {
     async knock(place, agent, message) {
       if (!(await port.readable(place, agent))) throw new GatewayError("CONFLICT", UNREADABLE);
       const told = await attempt(place, "could not record a denied sender", async () => {
-        const knock = await (isSenderPlace(place)
+        const recorded = await (isSenderPlace(place)
           ? senders.knock(place, fresh(agent), message)
           : files.knock(fresh(agent), place.channel as FileChannel, message));
-        return knock && pairingReply(agent.id, place.channel, knock, clock.now());
+        if (!recorded) return undefined;
+        const { knock, tell } = recorded;
+        if (knock.count === 1) onKnock(place);
+        return tell ? pairingReply(agent.id, place.channel, knock, clock.now()) : undefined;
       });
       if (told === undefined && !(await port.readable(place, agent)))
         throw new GatewayError("CONFLICT", UNREADABLE);

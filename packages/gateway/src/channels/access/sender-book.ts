@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { ChannelPlace, InboundMessage } from "../types.ts";
 import { allowInConfig, configPolicy } from "./config-access.ts";
-import { type Knock, recordKnock, waitingAt, withCode } from "./knocks.ts";
+import { type Knock, type Recorded, recordKnock, waitingAt, withCode } from "./knocks.ts";
 import { judge, type SenderChannel } from "./policy.ts";
 import { type Accounts, createFileStore, createMemoryStore, type SenderStore } from "./sender-store.ts";
 
@@ -59,7 +59,11 @@ export function createSenderBook(deps: { config: ConfigStore; clock: Clock; log:
       .catch((error: unknown) => log.warn({ err: error }, "could not save the list of denied senders"));
 
   return {
-    async knock(place: SenderPlace, agent: AgentConfig, message: InboundMessage): Promise<Knock | undefined> {
+    async knock(
+      place: SenderPlace,
+      agent: AgentConfig,
+      message: InboundMessage,
+    ): Promise<Recorded | undefined> {
       const { channel, account } = place;
       const store = storeOf(agent, channel);
       const recorded = await store.use((accounts) => {
@@ -79,7 +83,7 @@ export function createSenderBook(deps: { config: ConfigStore; clock: Clock; log:
       if (!recorded) return undefined;
       if (recorded.important) await store.save();
       else void saveQuietly(store);
-      return recorded.tell ? recorded.knock : undefined;
+      return recorded;
     },
 
     waiting: ({ channel, account }: SenderPlace, agent: AgentConfig): Promise<Knock[]> =>

@@ -97,6 +97,11 @@ const MIGRATIONS: readonly string[] = [
      next_at INTEGER NOT NULL, holder TEXT, lease_ms INTEGER, payload TEXT, note TEXT,
      PRIMARY KEY (kind, key), CONSTRAINT job_taken_away CHECK (state <> 'taken away')) WITHOUT ROWID;
    CREATE INDEX jobs_next ON jobs (next_at) WHERE state = 'waiting';`,
+  `CREATE TABLE events (
+     id INTEGER PRIMARY KEY, seq INTEGER UNIQUE, type TEXT NOT NULL, agent_id TEXT, at INTEGER NOT NULL,
+     data TEXT NOT NULL, message INTEGER);
+   CREATE TABLE event_numbers (last INTEGER NOT NULL, removed INTEGER NOT NULL);
+   INSERT INTO event_numbers (last, removed) VALUES (0, 0);`,
 ];
 
 /** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */
