@@ -10,5 +10,11 @@ export const channelsReads: Record<string, string> = {
   "CH-BETWEEN-5": "A receipt settles a message whose outcome changes while the receipt is handled.",
   "CH-BETWEEN-6":
     "What happens while a channel's state is read is in that state: a message that comes or goes meanwhile is the latest.",
+  "CH-BETWEEN-7":
+    "A message that is settled while it is being taken for a turn has none, puts nothing into history, and is not answered.",
+  "CH-BETWEEN-8":
+    "Messages that come at the same time while the rules cannot be read share one limit on how many may wait.",
   "CH-BETWEEN-9": "No message that is settled gets a further answer.",
+  "CH-BETWEEN-10":
+    "No message is stored for an agent that was removed while it was being decided who may write to it.",
 };

@@ -90,7 +90,6 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
   const unreadable = (reason: string) =>
     `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
   const rows = await startWith(1, unreadable, () => openStore(paths.database, clock));
-  const { db } = rows;
   void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
@@ -163,7 +162,6 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
   const runCommand = createCommandRunner(sessions, agentModels);
   const access = createAccess({ config: store, clock, log, onKnock: feed.channels.knocked });
   const channels = createChannels({
-    db,
     store: rows,
     clock,
     log,

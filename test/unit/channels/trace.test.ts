@@ -3,6 +3,7 @@ import { routes } from "@agent-gateway/contract";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTrace } from "../../../packages/gateway/src/channels/trace.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
 import { tempFolder } from "../../fixtures/temp-home.ts";
 
@@ -49,7 +50,7 @@ async function open() {
       created_at: 1400,
       ...row,
     });
-  return { trace: createTrace({ db }), insert, inbox, outbox };
+  return { trace: createTrace(createStore(db)), insert, inbox, outbox };
 }
 
 describe("a message's trace", () => {

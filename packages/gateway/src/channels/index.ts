@@ -5,8 +5,7 @@ import { bootId } from "../lib/boot-id.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
-import { fromStatements, type Store } from "../store/index.ts";
-import type { Database } from "../store/sqlite/index.ts";
+import type { Store } from "../store/index.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
 import { createDelivery } from "./delivery/index.ts";
 import { createJournal } from "./delivery/journal.ts";
@@ -66,7 +65,6 @@ export interface ChannelAccess extends AccessPort {
 
 export interface ChannelsDeps
   extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "commands" | "attachment"> {
-  db: Database;
   store: Store;
   clock: Clock;
   log: Logger;
@@ -103,7 +101,7 @@ const KEEP_DENIED_MS = 3 * DAY_MS;
 
 /** Everything between the providers of chat channels and the core's sessions. */
 export function createChannels(deps: ChannelsDeps) {
-  const { db, store, clock, access } = deps;
+  const { store, clock, access } = deps;
   const log = deps.log;
   const agent = (id: string) => deps.agents().find((entry) => entry.id === id);
   const adapter: Adapters["get"] = (place) => adapters.get(place);
@@ -166,7 +164,10 @@ export function createChannels(deps: ChannelsDeps) {
 
   const sources = {
     state: adapters.state,
-    queued: async (place: ChannelPlace) => intake.queued(place) + (await delivery.queued(place)),
+    async queued(place: ChannelPlace) {
+      const [coming, going] = await Promise.all([intake.queued(place), delivery.queued(place)]);
+      return coming + going;
+    },
     unknown: delivery.unsettled.unknown,
   };
   /** State of an agent's channels. */
@@ -183,11 +184,11 @@ export function createChannels(deps: ChannelsDeps) {
   };
 
   const abandon = (which: { agentId: string } | { before: number }, why: string) => [
-    fromStatements(intake.abandon(which, clock.now(), why)),
+    intake.abandon(which, clock.now(), why),
     delivery.abandon(which, clock.now(), why),
   ];
   const forgetOld = () => [
-    fromStatements(...intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS)),
+    intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
     delivery.forget(clock.now() - KEEP_MS),
     // For example, those of an agent that has been missing from the configuration all this time.
     ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
@@ -197,7 +198,7 @@ export function createChannels(deps: ChannelsDeps) {
     receive,
     cutOff: intake.cutOff,
     receipt: delivery.receipt,
-    trace: createTrace({ db }),
+    trace: createTrace(store),
     deliveries: { list: delivery.unsettled.list, sendAgain: delivery.unsettled.sendAgain },
     /** A request with a valid signature arrived: the provider can reach the gateway. */
     proven(place: ChannelPlace) {

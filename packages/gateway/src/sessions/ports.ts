@@ -78,7 +78,7 @@ export interface SessionDeps {
   mcpServers(agent: AgentConfig): Promise<OpenOptions["mcpServers"]>;
   counters: TurnCounters;
   /** Changes committed together with the closing of a turn that a crash cut off. */
-  cutOff(turn: CutOffTurn): readonly Change<unknown>[];
+  cutOff(turn: CutOffTurn): readonly Change<unknown>[] | Promise<readonly Change<unknown>[]>;
   /** Called at each labelled step of a turn; the crash tests end the process there. */
   step(label: TurnStep): void;
 }

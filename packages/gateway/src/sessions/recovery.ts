@@ -22,6 +22,7 @@ export async function recoverTurns(deps: {
     const parts = store.parts(requestId);
     const text = parts.join("");
     const now = clock.now();
+    const others = await deps.cutOff({ requestId, text, produced: parts.length > 0 });
     await commit(
       fromStatements(
         ...(session && text !== ""
@@ -36,7 +37,7 @@ export async function recoverTurns(deps: {
         store.dropParts(requestId),
         store.settle(rowId, null),
       ),
-      ...deps.cutOff({ requestId, text, produced: parts.length > 0 }),
+      ...others,
     );
     log.warn(
       { session: session?.uuid, request: requestId, chars: text.length },

@@ -14,6 +14,7 @@ import { createOutbox, type Outbox } from "./sql/outbox.ts";
 import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
 import { createShares, type StoredShares } from "./sql/shares.ts";
+import { createTraces, type Traces } from "./sql/traces.ts";
 import {
   createExports,
   createImports,
@@ -38,12 +39,13 @@ export type {
   StoredMessage,
   StoredPage,
 } from "./sql/history.ts";
-export type { Inbox, InboxRow } from "./sql/inbox.ts";
+export type { Inbox, InboxRow, NewInboxRow, StoredChat } from "./sql/inbox.ts";
 export { type EndedJob, isTakenAway, type JobRef, type StoredJob, type StoredJobs } from "./sql/jobs.ts";
 export type { MediaReferences } from "./sql/media.ts";
 export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
 export type { Positions, StoredPlace } from "./sql/positions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
+export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
 
 /** What each change of a commit answers. */
 export type Answers<C extends readonly Change<unknown>[]> = {
@@ -65,6 +67,7 @@ export interface Store {
   readonly jobs: StoredJobs;
   readonly positions: Positions;
   readonly shares: StoredShares;
+  readonly traces: Traces;
   /**
    * Makes the changes together or not at all, in their order; resolves, with what each answers, when they are durable.
    * Rejects with nothing changed.
@@ -108,6 +111,7 @@ export function createStore(db: Database): Store {
     jobs: createJobs(sql),
     positions: createPositions(sql),
     shares: createShares(sql),
+    traces: createTraces(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {
       const statements = changes.flatMap(statementsOf);
       const results = await db.write(...statements);

@@ -9,7 +9,7 @@ import type {
 } from "../../../../packages/gateway/src/channels/types.ts";
 import type { AgentConfig } from "../../../../packages/gateway/src/config/index.ts";
 import { createBell } from "../../../../packages/gateway/src/lib/bell.ts";
-import { createStore, fromStatements } from "../../../../packages/gateway/src/store/index.ts";
+import { fromStatements } from "../../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { memoryDatabase } from "../../../fixtures/memory-db.ts";
 import { recordingLogger } from "../../../fixtures/temp-home.ts";
@@ -32,15 +32,22 @@ export function startIntake({
   coalesceMs = 0,
   between = async (_what: string): Promise<void> => {},
 } = {}) {
-  const store = createStore(db);
   const out = startDelivery({ db, clock, between: () => between("provider") });
+  const { store } = out;
   const log = recordingLogger();
   const agent = {
     id: "a",
     session: { maxConcurrent: places },
     sigchat: { enabled: true, channelAccessToken: "t", coalesceMs },
   } as unknown as AgentConfig;
-  const state = { decision: "allow" as Decision, decided: 0, fetched: [] as string[], typing: 0, sends: 0 };
+  const state = {
+    decision: "allow" as Decision,
+    decided: 0,
+    fetched: [] as string[],
+    typing: 0,
+    sends: 0,
+    removed: false,
+  };
   const turns: RunningTurn[] = [];
   const busy = new Set<string>();
   /** Sessions in which no turn can begin although none runs. */
@@ -84,10 +91,15 @@ export function startIntake({
       busy.add(id);
       if (incoming.sessionId === undefined)
         sessionsOf.set(incoming.chatId, [...(sessionsOf.get(incoming.chatId) ?? []), id]);
-      await store.commit(
+      const stored = store.commit(
         fromStatements(...(incoming.again === undefined ? [messages(incoming.text)] : [])),
         ...incoming.also(id),
       );
+      await stored.catch((error) => {
+        busy.delete(id);
+        freed.ring("a");
+        throw error;
+      });
       const { promise: done, resolve } = Promise.withResolvers<EndedTurn>();
       turns.push({
         sessionId: id,
@@ -112,11 +124,10 @@ export function startIntake({
     },
   };
   const intake = createIntake({
-    db,
-    store: out.store,
+    store,
     clock,
     log,
-    agent: (id) => (id === "a" ? agent : undefined),
+    agent: (id) => (id === "a" && !state.removed ? agent : undefined),
     adapter: () => ({
       ...out.adapter,
       working(_target: Target) {

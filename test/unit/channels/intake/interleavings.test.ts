@@ -10,7 +10,7 @@ const EACH = 6;
 async function run(seed: number) {
   const random = numbersOf(seed);
   const order = shuffler(random);
-  const db = memoryDatabase(order.between);
+  const db = memoryDatabase(order.between, order.between);
   const coalesceMs = seed % 3 === 0 ? 50 : 0;
   const rig = startIntake({ db, places: 1 + (seed % 3), coalesceMs, between: order.between });
   const said: Array<() => Promise<void>> = [];

@@ -1,15 +1,15 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
-import { fromStatements } from "../../store/index.ts";
+import type { InboxRow, StoredChat } from "../../store/index.ts";
 import { isEnabled, placeKey, placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
-import { type CommandText, describeResult, helpText, isHelp, isUrgent, refusalText } from "./commands.ts";
+import { type CommandText, describeResult, helpText, isHelp, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
 import { withName } from "./name.ts";
 import type { IntakeDeps } from "./ports.ts";
+import { createReceiver } from "./receive.ts";
 import { targetOf } from "./reply.ts";
-import { createInboxStore, type InboxRow } from "./store.ts";
 import { createTurnRunner, type Kept, type Taken } from "./turn.ts";
 
 export type { FetchedMedia, IntakeDeps, SessionsPort } from "./ports.ts";
@@ -24,22 +24,27 @@ const MAX_TRIES = 8;
 /** How often to check whether the rules can be read again, and how long a message waits for that. */
 const RULES_MS = 1_000;
 const RULES_DAY_MS = 24 * 3_600_000;
-/** Messages of a place that may wait for rules; any more stay with the provider. */
-const MAX_UNJUDGED = 1_000;
 /** Messages that may be joined in one turn. */
 const MAX_JOINED = 50;
 
 const isBusy = (error: unknown) =>
   error instanceof GatewayError && (error.code === "SESSION_BUSY" || error.code === "CAPACITY");
 
+/** Works on one chat's messages. */
+interface Worker {
+  /** Something came in after its latest look began. */
+  woken: boolean;
+  done: Promise<void>;
+}
+
 /** Takes in messages: stored first, then one turn after another in each chat, many chats in parallel. */
 export function createIntake(deps: IntakeDeps) {
-  const { db, clock, log, access, delivery } = deps;
-  const store = createInboxStore(db);
+  const { store, clock, log, access, delivery } = deps;
+  const { inbox } = store;
   const stopped = new AbortController();
-  const turns = createTurnRunner(deps, store, stopped.signal);
+  const turns = createTurnRunner(deps, stopped.signal);
   const gate = createGate((agentId) => deps.agent(agentId)?.session.maxConcurrent ?? 1);
-  const workers = new Map<string, Promise<void>>();
+  const workers = new Map<string, Worker>();
   const commandsUnderWay = new Set<number>();
 
   /** Settles messages without a turn, with a reply from the gateway itself if there is one. */
@@ -56,7 +61,7 @@ export function createIntake(deps: IntakeDeps) {
       const buttons = index === parts.length - 1 ? said?.buttons : undefined;
       return { kind: "text", text, ...(buttons && { buttons }) };
     });
-    return deps.store
+    return store
       .commit(
         delivery.add({
           place,
@@ -66,13 +71,11 @@ export function createIntake(deps: IntakeDeps) {
           target: targetOf(message, last.received_at),
           contents,
         }),
-        fromStatements(
-          store.settle(
-            rows.map(({ id }) => id),
-            options.state,
-            clock.now(),
-            options.note ?? null,
-          ),
+        inbox.settle(
+          rows.map(({ id }) => id),
+          options.state,
+          clock.now(),
+          options.note ?? null,
         ),
       )
       .then(() => delivery.wake(place, last.chat_id));
@@ -186,9 +189,9 @@ export function createIntake(deps: IntakeDeps) {
   };
 
   /** The next work item: the oldest message of the chat, with those that the channel joins to it. */
-  const take = async (agentId: string, channel: string, chatId: string): Promise<Taken[]> => {
-    const joinMs = deps.agent(agentId)?.[channel as ChannelPlace["channel"]]?.coalesceMs ?? 0;
-    const rows = store.waiting(agentId, channel, chatId, joinMs === 0 ? 1 : MAX_JOINED);
+  const take = async (chat: StoredChat): Promise<Taken[]> => {
+    const joinMs = deps.agent(chat.agent_id)?.[chat.channel as ChannelPlace["channel"]]?.coalesceMs ?? 0;
+    const rows = await inbox.waiting(chat, joinMs === 0 ? 1 : MAX_JOINED);
     const taken = rows.map((row) => ({ row, message: JSON.parse(row.message!) as InboundMessage }));
     const first = taken[0];
     if (!first) return [];
@@ -213,7 +216,7 @@ export function createIntake(deps: IntakeDeps) {
     )
       return own;
     await sleep(clock, wait, stopped.signal);
-    return stopped.signal.aborted ? [] : take(agentId, channel, chatId);
+    return stopped.signal.aborted ? [] : take(chat);
   };
 
   /** Waits after a failure; returns true when the message should be given up. */
@@ -223,13 +226,19 @@ export function createIntake(deps: IntakeDeps) {
       { err: error, agent: row.agent_id, channel: row.channel, row: row.id },
       "could not process a message",
     );
-    const healthy = await db.write(store.touch(row.id)).then(
+    const healthy = await store.commit(inbox.touch(row.id)).then(
       () => true,
       () => false,
     );
     if (healthy && tries >= MAX_TRIES) return true;
     await sleep(clock, Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** tries), stopped.signal);
     return false;
+  };
+
+  /** True when someone else has settled one of them: the agent was removed, for example. */
+  const outdated = async (taken: readonly Taken[]): Promise<boolean> => {
+    const now = await Promise.all(taken.map(({ row }) => inbox.byId(row.id)));
+    return taken.some(({ row }, index) => now[index]?.state !== row.state);
   };
 
   const unreadable = async (error: unknown, agent: AgentConfig, row: InboxRow): Promise<boolean> =>
@@ -272,6 +281,7 @@ export function createIntake(deps: IntakeDeps) {
           await untilReadable(agent, placeOf(row));
           continue;
         }
+        if (await outdated(taken).catch(() => false)) return;
         const refused = error instanceof GatewayError && error.status === 400;
         if (refused || (await failed(error, taken, tries++))) {
           await giveUp(error, taken).catch((cause) =>
@@ -283,35 +293,41 @@ export function createIntake(deps: IntakeDeps) {
     }
   };
 
-  const work = async (key: string, agentId: string, channel: string, chatId: string): Promise<void> => {
+  const work = async (key: string, chat: StoredChat, worker: Worker): Promise<void> => {
     while (!stopped.signal.aborted) {
+      worker.woken = false;
       try {
-        const taken = await take(agentId, channel, chatId);
-        // No await between this check and the end of the worker, or a wake-up would be lost.
+        const taken = await take(chat);
         if (taken.length === 0 || !open(taken[0]!.row)) {
-          if (store.waiting(agentId, channel, chatId, 1).length === 0 || taken.length > 0) break;
-          continue;
+          // A message that was stored during the read may not be in its answer.
+          if (worker.woken) continue;
+          // No await between this check and the end of the worker, or a wake-up would be lost.
+          break;
         }
         await attemptUntilDone(taken);
       } catch (error) {
-        log.error({ err: error, agent: agentId, channel }, "could not read a chat's messages; trying again");
+        const { agent_id: agent, channel } = chat;
+        log.error({ err: error, agent, channel }, "could not read a chat's messages; trying again");
         await sleep(clock, RETRY_FIRST_MS, stopped.signal);
       }
     }
     workers.delete(key);
   };
 
-  const wake = (agentId: string, channel: string, chatId: string) => {
-    const key = `${agentId}/${channel}/${chatId}`;
-    if (workers.has(key) || stopped.signal.aborted) return;
-    workers.set(key, Promise.resolve());
-    workers.set(key, work(key, agentId, channel, chatId));
+  const wake = (chat: StoredChat) => {
+    const key = `${chat.agent_id}/${chat.channel}/${chat.chat_id}`;
+    const known = workers.get(key);
+    if (known) known.woken = true;
+    if (known || stopped.signal.aborted) return;
+    const worker = { woken: false, done: Promise.resolve() };
+    workers.set(key, worker);
+    worker.done = work(key, chat, worker);
   };
 
   const workCommand = async (id: number): Promise<void> => {
     while (!stopped.signal.aborted) {
       try {
-        const row = store.byId(id);
+        const row = await inbox.byId(id);
         // No await between this check and the end, or a wake-up would be lost.
         if (row?.state !== "command" || row.message === null || !open(row)) break;
         await attemptUntilDone([{ row, message: JSON.parse(row.message) as InboundMessage }]);
@@ -329,11 +345,11 @@ export function createIntake(deps: IntakeDeps) {
     void workCommand(id);
   };
 
-  const wakeAll = (): void => {
+  const wakeAll = async (): Promise<void> => {
     if (stopped.signal.aborted) return;
     try {
-      for (const { id } of store.openCommands()) wakeCommand(id);
-      for (const { agent_id, channel, chat_id } of store.openChats()) wake(agent_id, channel, chat_id);
+      for (const { id } of await inbox.commands()) wakeCommand(id);
+      for (const chat of await inbox.waitingChats()) wake(chat);
     } catch (error) {
       log.error({ err: error }, "could not read the waiting messages; trying again");
       clock.after(RETRY_FIRST_MS, wakeAll);
@@ -341,56 +357,25 @@ export function createIntake(deps: IntakeDeps) {
   };
 
   return {
-    /**
-     * Stores messages; resolves when they are on disk. Known messages, and those that the rules drop, are left out.
-     * @throws {GatewayError} `AGENT_NOT_FOUND`; an `Error` when they could not be stored
-     */
-    async receive(place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void> {
-      const agent = deps.agent(place.agentId);
-      if (!agent) throw new GatewayError("AGENT_NOT_FOUND");
-      const wanted: InboundMessage[] = [];
-      let unjudged = 0;
-      for (const message of messages) {
-        const decision = await access.decide(place, agent, message);
-        if (decision !== "ignore") wanted.push(message);
-        if (decision === "later") unjudged++;
-      }
-      if (unjudged > 0 && store.queued(place) + unjudged > MAX_UNJUDGED) {
-        throw new Error("Too many messages are waiting because the channel's access file cannot be read.");
-      }
-      if (messages.length > 0) deps.onInbound(place);
-      if (wanted.length === 0) return;
-      deps.step("before-inbox-row");
-      const now = clock.now();
-      const results = await db.write(
-        ...wanted.map((message) =>
-          store.add(place, message, isUrgent(message.text) ? "command" : "waiting", now),
-        ),
-      );
-      deps.step("after-inbox-row");
-      for (const [index, message] of wanted.entries()) {
-        const { changes, lastInsertRowid } = results[index]!;
-        if (changes === 0) continue;
-        deps.onStored(place);
-        if (!isUrgent(message.text)) wake(place.agentId, place.channel, message.chatId);
-        else wakeCommand(Number(lastInsertRowid));
-      }
-    },
+    receive: createReceiver(deps, {
+      chat: ({ agentId, channel }, chatId) => wake({ agent_id: agentId, channel, chat_id: chatId }),
+      command: wakeCommand,
+    }),
     /** Starts on everything that waits: at the start, and when a channel comes online. Never throws. */
-    wakeAll,
+    wakeAll: () => void wakeAll(),
     cutOff: turns.cutOff,
     /** Runs after the sessions room has closed the turns that a crash cut off. */
-    recover: () => db.write(store.putBackAll()),
-    forget: store.forget,
-    abandon: store.abandon,
-    queued: store.queued,
+    recover: () => store.commit(inbox.putBackAll()),
+    forget: inbox.forget,
+    abandon: inbox.abandon,
+    queued: inbox.queued,
     /** Starts nothing more; work in progress ends with its turn. */
     stop() {
       stopped.abort();
     },
     /** Resolves when every chat's worker has ended. */
     async idle(): Promise<void> {
-      await Promise.all(workers.values());
+      await Promise.all([...workers.values()].map(({ done }) => done));
     },
   };
 }

@@ -2,7 +2,6 @@ import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Change, Store } from "../../store/index.ts";
-import type { Database } from "../../store/sqlite/index.ts";
 import type { Delivery } from "../delivery/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { AccessPort, ChannelAdapter, ChannelPlace, Content, InboundMessage } from "../types.ts";
@@ -34,8 +33,15 @@ export interface TurnEnd {
 
 /** What intake needs from the sessions room. */
 export interface SessionsPort {
-  find(agentId: string, chatId: string, sessionId: string): { uuid: string } | undefined;
-  latest(agentId: string, chatId: string): { uuid: string } | undefined;
+  find(
+    agentId: string,
+    chatId: string,
+    sessionId: string,
+  ): Promise<{ uuid: string } | undefined> | { uuid: string } | undefined;
+  latest(
+    agentId: string,
+    chatId: string,
+  ): Promise<{ uuid: string } | undefined> | { uuid: string } | undefined;
   /** True while no turn can begin in the session. */
   isBusy(sessionId: string): boolean;
   /** Resolves to true when the session is not busy, or to false after `ms` or when `signal` aborts. */
@@ -70,8 +76,7 @@ export interface SessionsPort {
 }
 
 export interface IntakeDeps {
-  db: Database;
-  store: Pick<Store, "commit">;
+  store: Pick<Store, "inbox" | "commit">;
   clock: Clock;
   log: Logger;
   agent(agentId: string): AgentConfig | undefined;

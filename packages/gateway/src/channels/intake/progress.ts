@@ -1,6 +1,6 @@
+import type { InboxRow } from "../../store/index.ts";
 import type { ChannelAdapter, ChannelPlace, Target } from "../types.ts";
 import type { IntakeDeps } from "./ports.ts";
-import type { InboxRow } from "./store.ts";
 
 /** Providers allow about one change per second in a chat; people read more slowly. */
 const EVERY_MS = 4_000;

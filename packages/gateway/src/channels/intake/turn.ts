@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
-import { type Change, fromStatements } from "../../store/index.ts";
+import type { Change, InboxRow } from "../../store/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
 import { showProgress } from "./progress.ts";
 import { channelPrompt } from "./prompt.ts";
 import { CUT_OFF, replyContents, replyText, targetOf } from "./reply.ts";
-import type { InboxRow, InboxStore } from "./store.ts";
 import { watchTrouble } from "./trouble.ts";
 
 /** A turn is interrupted after this plus `gateway.turns.hardCapMs`, like one that came over HTTP. */
@@ -34,18 +33,19 @@ export interface Kept {
 const ROOM_MS = 60_000;
 
 /** Runs the turn of one or more messages of a chat, and puts the reply into the outbox when it ends. */
-export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: AbortSignal) {
-  const { clock, delivery, log } = deps;
+export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
+  const { store, clock, delivery, log } = deps;
+  const { inbox } = store;
 
   const idsOf = (rows: readonly InboxRow[]) => rows.map(({ id }) => id);
 
-  /** Statements that answer a turn's messages, the last of which is `message`, and settle them. */
+  /** Changes that answer a turn's messages, the last of which is `message`, and settle them. */
   const settle = (
     rows: readonly InboxRow[],
     message: InboundMessage,
     contents: readonly Content[],
     note: string | null,
-  ): Change[] => {
+  ): Change<unknown>[] => {
     const last = rows.at(-1)!;
     return [
       delivery.dropProgress(last.id),
@@ -57,29 +57,30 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         target: { ...targetOf(message, last.received_at), replaces: true },
         contents,
       }),
-      fromStatements(store.settle(idsOf(rows), "done", clock.now(), note)),
+      inbox.settle(idsOf(rows), "done", clock.now(), note),
     ];
   };
 
-  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Change[] => {
+  const answer = (rows: readonly InboxRow[], message: InboundMessage, end: TurnEnd): Change<unknown>[] => {
     // The agent sent nothing and no one stopped it: the next start runs the turn as if it were new.
-    if (end.reason === "shutdown" && !end.produced) return [fromStatements(store.putBack(idsOf(rows)))];
+    if (end.reason === "shutdown" && !end.produced) return [inbox.putBack(idsOf(rows))];
     const contents = replyContents(deps, placeOf(rows.at(-1)!), replyText(end), end.result);
     return settle(rows, message, contents, contents.length === 0 ? "The agent said nothing." : null);
   };
 
-  const sessionOf = (row: InboxRow) => {
+  const sessionOf = async (row: InboxRow) => {
     const chatId = storedChatId(row.channel, row.chat_id);
     // A turn that a crash put back belongs to the session that has its message.
-    const before = row.session === null ? undefined : deps.sessions.find(row.agent_id, chatId, row.session);
-    return { chatId, before, session: before ?? deps.sessions.latest(row.agent_id, chatId) };
+    const before =
+      row.session === null ? undefined : await deps.sessions.find(row.agent_id, chatId, row.session);
+    return { chatId, before, session: before ?? (await deps.sessions.latest(row.agent_id, chatId)) };
   };
 
   const limits = { ms: ROOM_MS, signal: stopped };
   /** Resolves when the session of a message is not busy. */
   const idle = async (row: InboxRow): Promise<void> => {
     while (!stopped.aborted) {
-      const { session } = sessionOf(row);
+      const { session } = await sessionOf(row);
       if (!session || (await deps.sessions.idle(row.agent_id, session.uuid, limits))) return;
     }
   };
@@ -89,7 +90,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
    */
   const room = async (row: InboxRow): Promise<boolean> => {
     while (!stopped.aborted) {
-      const { session } = sessionOf(row);
+      const { session } = await sessionOf(row);
       if (await deps.sessions.vacancy(row.agent_id, session?.uuid, limits)) return true;
       if (session && deps.sessions.isBusy(session.uuid)) return false;
     }
@@ -113,8 +114,8 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       const { media } = kept;
       // Files not fetched because of the stop must not be reported as missing: the next start processes the message again.
       if (stopped.aborted) return;
-      const { chatId, before, session } = sessionOf(row);
-      const stored = before && row.user_message !== null && store.hasMessage(row.user_message);
+      const { chatId, before, session } = await sessionOf(row);
+      const stored = before && row.user_message !== null && (await inbox.hasUserMessage(row.user_message));
       const again = stored ? (row.user_message ?? undefined) : undefined;
       const turn = await deps.sessions.send({
         agent,
@@ -133,7 +134,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
         kind: "channel",
         ...(again !== undefined && { again }),
         also: (sessionId) => [
-          fromStatements(store.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again })),
+          inbox.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again }),
         ],
         closing: (end) => answer(rows, message, end),
       });
@@ -172,17 +173,17 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       target,
       contents,
     };
-    deps.store.commit(delivery.add(sending)).then(
+    store.commit(delivery.add(sending)).then(
       () => delivery.wake(place, row.chat_id),
       (error) => log.warn({ err: error }, "could not store a notice"),
     );
   };
 
   /** The reply could not be stored with the end of its turn (a full disk); retries until it is. */
-  const storeLater = async (changes: () => Change[]): Promise<void> => {
+  const storeLater = async (changes: () => Change<unknown>[]): Promise<void> => {
     while (!stopped.aborted) {
       try {
-        await deps.store.commit(...changes());
+        await store.commit(...changes());
         return;
       } catch (error) {
         log.error({ err: error }, "could not store a reply; trying again");
@@ -196,7 +197,7 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
     room,
     run,
     /** Changes for a turn that a crash cut off: it runs again, or its text so far goes out. */
-    cutOff({
+    async cutOff({
       requestId,
       text,
       produced,
@@ -204,11 +205,11 @@ export function createTurnRunner(deps: IntakeDeps, store: InboxStore, stopped: A
       requestId: string;
       text: string;
       produced: boolean;
-    }): readonly Change[] {
-      const rows = store.byRequest(requestId);
+    }): Promise<readonly Change<unknown>[]> {
+      const rows = await inbox.ofTurn(requestId);
       const last = rows.at(-1);
       if (!last?.message) return [];
-      if (!produced) return [fromStatements(store.putBack(idsOf(rows)))];
+      if (!produced) return [inbox.putBack(idsOf(rows))];
       const contents = replyContents(deps, placeOf(last), `${text.trim()}\n\n${CUT_OFF}`.trim());
       const message = JSON.parse(last.message) as InboundMessage;
       return settle(rows, message, contents, "A crash interrupted the turn.");
