@@ -59,6 +59,16 @@ export interface RouteDecl {
   cli?: CliDecl;
 }
 
+/** A WebSocket route. The caller shows a ticket (`?ticket=`), or a key of this level in a header and `?session=`. */
+export interface SocketDecl {
+  /** Full path with `:agentId`. */
+  path: string;
+  level: "key" | "write" | "admin";
+  summary: string;
+  /** A longer message closes the socket with 1009. */
+  maxMessageBytes: number;
+}
+
 /** Declares a route; the result keeps its literal types. A route without `auth` does not compile. */
 export function route<const D extends RouteDecl>(decl: D): D {
   return decl;

@@ -9,3 +9,4 @@ export {
   sessionCookie,
   sessionToken,
 } from "./sessions.ts";
+export { createTickets, type Tickets } from "./tickets.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { GatewayError } from "@agent-gateway/contract";
+import { GatewayError, type RouteDecl } from "@agent-gateway/contract";
 import {
   type Authenticator,
   type DashboardSessions,
@@ -10,7 +10,12 @@ import {
   reaches,
   sessionToken,
 } from "../auth/index.ts";
-import type { CompiledRoute } from "./router.ts";
+
+/** What the guard needs to know of a route. */
+export interface Guarded {
+  readonly needsKey: boolean;
+  readonly decl: Pick<RouteDecl, "auth" | "monitor">;
+}
 
 export interface GuardDeps {
   authenticator: Authenticator;
@@ -25,9 +30,9 @@ export interface Guard {
    * Identifies the sender of a request and decides whether it may call the route, in the order of contract section 3.
    * @throws GatewayError 401, 403, 404 `AGENT_NOT_FOUND`, 429, 503
    */
-  admit(req: IncomingMessage, route: CompiledRoute, agentId: string | undefined): Principal;
+  admit(req: IncomingMessage, route: Guarded, agentId: string | undefined): Principal;
   /** Why a principal that was admitted would be refused now; undefined while it would not. */
-  judge(principal: Principal, route: CompiledRoute, agentId: string | undefined): GatewayError | undefined;
+  judge(principal: Principal, route: Guarded, agentId: string | undefined): GatewayError | undefined;
 }
 
 const NOBODY: Principal = Object.freeze({
@@ -59,7 +64,7 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
     throw new GatewayError("API_KEY_MISSING", "This requires an admin key or a dashboard login.");
   };
 
-  const lacks = (principal: Principal, route: CompiledRoute, agentId: string | undefined) => {
+  const lacks = (principal: Principal, route: Guarded, agentId: string | undefined) => {
     if (agentId !== undefined && !reaches(principal, agentId)) {
       return new GatewayError("FORBIDDEN", "This key has no access to this agent.");
     }

@@ -1,7 +1,6 @@
-import { GatewayError } from "@agent-gateway/contract";
+import { GatewayError, type RouteDecl } from "@agent-gateway/contract";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { CompiledRoute } from "./router.ts";
 
 const MAX_BUCKETS = 10_000;
 
@@ -47,7 +46,7 @@ function createBuckets(limitNow: () => Limit, what: string, clock: Clock): (id: 
 export function createRateLimiter(
   config: () => Config,
   clock: Clock,
-): (route: CompiledRoute, id: string) => void {
+): (route: { decl: Pick<RouteDecl, "auth" | "rawBody"> }, id: string) => void {
   const requests = createBuckets(() => config().gateway.api.rateLimit, "requests", clock);
   const uploads = createBuckets(() => config().gateway.api.uploadRateLimit, "uploads", clock);
   return ({ decl }, id) => {

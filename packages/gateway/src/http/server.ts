@@ -17,10 +17,13 @@ import { createInFlight } from "./in-flight.ts";
 import { inTurn } from "./pipeline.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { createRouter } from "./router.ts";
-import { createUpgradeHandler, endRaw, isWebSocket } from "./upgrade.ts";
+import { createSockets } from "./sockets.ts";
+import { createUpgradeHandler, endRaw, isWebSocket, type SocketEndpoint } from "./upgrade.ts";
 
 export interface HttpServerDeps {
   endpoints: readonly Endpoint[];
+  /** WebSocket routes. */
+  sockets?: readonly SocketEndpoint[];
   authenticator: Authenticator;
   sessions: DashboardSessions;
   config: () => Config;
@@ -71,6 +74,18 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     onRequest: deps.onRequest,
   });
 
+  const sockets = createSockets(clock);
+  const upgrade = createUpgradeHandler({
+    endpoints: deps.sockets ?? [],
+    publicPath: deps.publicPath,
+    hosts,
+    guard,
+    sockets,
+    takeToken,
+    log,
+    closing: () => closing,
+  });
+
   const onRequest = inTurn((req: IncomingMessage, res: ServerResponse) => {
     if (closing) res.shouldKeepAlive = false;
     void dispatch(req, res, randomUUID());
@@ -94,7 +109,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   // `Expect: 100-continue` is granted only after the same checks: Node would request the body at once.
   server.on("checkContinue", onRequest);
   server.on("checkExpectation", onRequest);
-  server.on("upgrade", createUpgradeHandler(hosts));
+  server.on("upgrade", upgrade);
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === "ECONNRESET") socket.destroy();
     else endRaw(socket, badMessage(error.code));
@@ -104,7 +119,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   return {
     connections: connections.count,
-    recheck: inFlight.recheck,
+    recheck() {
+      inFlight.recheck();
+      sockets.recheck();
+    },
     listen(host, port) {
       bound = host;
       const { promise, resolve, reject } = Promise.withResolvers<{ host: string; port: number }>();
@@ -119,6 +137,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     close(graceMs) {
       closing = true;
       if (!server.listening) return Promise.resolve();
+      sockets.close();
       const { promise, resolve } = Promise.withResolvers<void>();
       const cancel = clock.after(graceMs, () => server.closeAllConnections());
       server.close(() => {
