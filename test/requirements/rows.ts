@@ -5,4 +5,12 @@ export const rows = {
   "SHARE-9": "A share that is revoked or expires while its file is being opened is not served.",
   "SEARCH-GONE-1":
     "A search whose client has left gives up its work, and does not start if it was still waiting.",
+  "MIGRATE-1":
+    "Before a migration changes a database, it is copied to gateway.db.before-<version>; when that fails, nothing is migrated and the start says so.",
+  "MIGRATE-2": "The copy is kept until a day after the first start that succeeded.",
+  "MIGRATE-3":
+    "A gateway uses a database of a newer one as long as that allows it; otherwise it exits with 78 and says which version is needed.",
+  "MIGRATE-4":
+    "store downgrade takes the database back to an older schema, names what would be lost, and needs --discard for it.",
+  "MIGRATE-5": "store contract leaves the database to gateways that know its schema.",
 } as const;

@@ -89,7 +89,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
 
   const unreadable = (reason: string) =>
     `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
-  const rows = await startWith(1, unreadable, () => openStore(paths.database, clock));
+  const rows = await startWith(1, unreadable, () => openStore(paths.database, clock, VERSION));
   void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
@@ -348,6 +348,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
       void sessions.fillSpares();
       history.start();
       void jobs.start();
+      rows.started();
       void channels.start();
       void media
         .sweep(config().agents.map(({ id }) => id))

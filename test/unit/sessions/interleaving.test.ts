@@ -11,7 +11,7 @@ import type {
 import { createSessions, type SessionDeps, type Turn } from "../../../packages/gateway/src/sessions/index.ts";
 import { createStore, fromStatements } from "../../../packages/gateway/src/store/index.ts";
 import type { Database, Statement } from "../../../packages/gateway/src/store/sqlite/index.ts";
-import { migrate } from "../../../packages/gateway/src/store/sqlite/migrations.ts";
+import { migrate } from "../../../packages/gateway/src/store/sqlite/schema.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 // Folders and files are other tests' business: here they are there at once.

@@ -60,6 +60,8 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
       return (await import("./config-check.ts")).configCommand(tokens);
     case "doctor":
       return (await import("./doctor/index.ts")).doctorCommand(tokens);
+    case "store":
+      return (await import("./store.ts")).storeCommand(tokens);
     case "backup":
       return (await import("./backup/index.ts")).backupCommand(tokens);
     case "channels":

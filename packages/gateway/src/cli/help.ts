@@ -17,6 +17,14 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
       "Restore the home directory from an archive; --force moves the existing one aside.",
     ],
   ],
+  store: [
+    ["store version", "Show the schema of the database, and the oldest one whose gateways may use it."],
+    [
+      "store downgrade --to <version> [--discard]",
+      "Take the database back to an older schema; --discard allows the loss of what that one cannot hold.",
+    ],
+    ["store contract", "Give up the way back: older gateways may not use the database any more."],
+  ],
   channels: [
     ["channels list [agent]", "Show the state of one agent's channels, or of all."],
     ["channels pending <agent> [channel] [--account ID]", "List pending pairing requests."],

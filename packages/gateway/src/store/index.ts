@@ -46,6 +46,7 @@ export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
 export type { Positions, StoredPlace } from "./sql/positions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
+export { inspectStore, type Loss, openVersions, type StoreFacts } from "./sqlite/index.ts";
 
 /** What each change of a commit answers. */
 export type Answers<C extends readonly Change<unknown>[]> = {
@@ -75,6 +76,8 @@ export interface Store {
   commit<const C extends readonly Change<unknown>[]>(...changes: C): Promise<Answers<C>>;
   /** Called after each commit that added events, until the returned function is called. */
   onEvents(listener: () => void): () => void;
+  /** The start has succeeded: what was kept in case it would not is given up a day from now. */
+  started(): void;
   /** Commits since the start. */
   readonly units: number;
   /** Resolves when the store has failed for good: nothing can be stored any more. */
@@ -85,9 +88,9 @@ export interface Store {
   readonly db: Database;
 }
 
-/** Opens (and creates or migrates) the store. */
-export function openStore(file: string, clock: Clock): Store {
-  return createStore(openDatabase(file, clock));
+/** Opens (and creates or migrates) the store; `gateway` is the version of this gateway. */
+export function openStore(file: string, clock: Clock, gateway?: string): Store {
+  return createStore(openDatabase(file, clock, gateway));
 }
 
 /** The repositories over an open database. */
@@ -128,6 +131,7 @@ export function createStore(db: Database): Store {
       return db.units;
     },
     died: db.died,
+    started: db.started,
     close: db.close,
     db,
   };

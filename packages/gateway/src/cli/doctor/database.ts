@@ -1,6 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { inspectStore, type StoreFacts } from "../../store/index.ts";
 import { leftoverChildren } from "./home.ts";
 import { type Check, fail, ok, type Patient, warn } from "./types.ts";
 
@@ -12,43 +12,6 @@ const SLACK_MS = 5 * 60_000;
 /** No gateway can have run before this. */
 const FIRST_YEAR = 2025;
 const LAST_YEAR = 2100;
-
-interface Facts {
-  tables: number;
-  checked: number;
-  problem: string | null;
-  newest: number | null;
-  runningTurns: number;
-}
-
-function inspect(file: string): Facts {
-  const db = new DatabaseSync(file, { readOnly: true, timeout: 2000 });
-  try {
-    const deadline = Date.now() + BUDGET_MS;
-    const tables = db
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
-      .all();
-    let checked = 0;
-    let problem: string | null = null;
-    for (const { name } of tables) {
-      if (Date.now() > deadline || problem !== null) break;
-      const row = db.prepare(`PRAGMA quick_check("${String(name).replaceAll('"', '""')}")`).get();
-      if (row && row.quick_check !== "ok") problem = String(row.quick_check);
-      checked++;
-    }
-    const one = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0];
-    const newest = one("SELECT max(last_activity) FROM sessions");
-    return {
-      tables: tables.length,
-      checked,
-      problem,
-      newest: newest === null ? null : Number(newest),
-      runningTurns: Number(one("SELECT count(*) FROM turns WHERE state = 'running'")),
-    };
-  } finally {
-    db.close();
-  }
-}
 
 /** Unix ms of the last log line, and the last line that reports a fatal error. */
 async function readLogTail(
@@ -97,7 +60,7 @@ function clockCheck(newest: number): Check {
   return ok("clock", new Date(now).toISOString());
 }
 
-function databaseCheck(facts: Facts | Error | null): Check {
+function databaseCheck(facts: StoreFacts | Error | null): Check {
   const name = "database";
   const fix = "Stop the gateway, move gateway.db aside and restore a backup.";
   if (facts === null) return ok(name, "none yet; the first start creates it");
@@ -111,9 +74,9 @@ function databaseCheck(facts: Facts | Error | null): Check {
 export async function checkDatabase(patient: Patient): Promise<Check[]> {
   const { paths, running } = patient;
   const there = await stat(paths.database).catch(() => null);
-  let facts: Facts | Error | null = null;
+  let facts: StoreFacts | Error | null = null;
   try {
-    if (there) facts = inspect(paths.database);
+    if (there) facts = inspectStore(paths.database, BUDGET_MS);
   } catch (error) {
     facts = error as Error;
   }

@@ -1,8 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
 import { workerEntry } from "../../lib/entry.ts";
 import { openConnection, type Param } from "./connection.ts";
-import { migrate } from "./migrations.ts";
+import { copyBefore, sweepCopies } from "./copies.ts";
 import type { Statement, StatementResult } from "./protocol.ts";
+import { migrate } from "./schema.ts";
 import { startWorker, type WorkerClient } from "./worker-client.ts";
 
 export type { Connection, Param, Row } from "./connection.ts";
@@ -25,6 +26,8 @@ export interface Database {
   /** Long work in the writer or the reader thread. See {@link Job}. */
   writerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
   readerJob<T>(name: string, args: unknown, options?: Parameters<WorkerClient["job"]>[2]): Promise<T>;
+  /** Copies made before a migration are kept for a day from now. */
+  started(): void;
   /** Units handed to the writer since the start. */
   readonly units: number;
   /** Resolves when the writer thread has died unexpectedly: nothing can be stored any more. */
@@ -35,11 +38,17 @@ export interface Database {
 
 const READER_IDLE_MS = 60_000;
 
-/** Opens (and creates or migrates) the database file. The reader thread starts when first needed and ends when idle. */
-export function openDatabase(file: string, clock: Clock): Database {
+/**
+ * Opens (and creates or migrates) the database file. `gateway` is the version of this gateway. The reader thread starts when first needed and ends
+ * when idle.
+ */
+export function openDatabase(file: string, clock: Clock, gateway?: string): Database {
   const setup = openConnection(file, "write");
-  migrate(setup.raw);
-  setup.close();
+  try {
+    migrate(setup.raw, gateway, (version) => copyBefore(setup.raw, file, version));
+  } finally {
+    setup.close();
+  }
   const reads = openConnection(file, "read");
   const writer = startWorker(workerEntry("writer"), { file, mode: "write" }, clock);
   let closing = false;
@@ -74,8 +83,12 @@ export function openDatabase(file: string, clock: Clock): Database {
     }
   };
 
-  return {
+  let stopSweeping = () => {};
+  const db: Database = {
     died: writer.died,
+    started() {
+      stopSweeping = sweepCopies(db, file, clock);
+    },
     get units() {
       return units;
     },
@@ -92,8 +105,10 @@ export function openDatabase(file: string, clock: Clock): Database {
     async close() {
       closing = true;
       stopTimer?.();
+      stopSweeping();
       await Promise.all([writer.close(), reader?.close()]);
       reads.close();
     },
   };
+  return db;
 }

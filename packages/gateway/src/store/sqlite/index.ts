@@ -1,7 +1,10 @@
 export type { Connection, Param, Row } from "./connection.ts";
 export { type Database, openDatabase } from "./database.ts";
+export type { Loss } from "./downgrade.ts";
+export { inspectStore, type StoreFacts } from "./inspect.ts";
 export { createExports, createImports, createRemoval } from "./moving.ts";
 export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts";
 export { createSearch } from "./search/index.ts";
 export type { Tables } from "./tables.ts";
+export { openVersions } from "./versions.ts";
 export type { IdleTask } from "./worker-loop.ts";

@@ -1,7 +1,5 @@
-import type { DatabaseSync } from "node:sqlite";
-
 /** Steps from one schema version to the next; `user_version` counts how many have run. Never edit a released one. */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE chats (
      id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, chat_id TEXT NOT NULL,
@@ -104,21 +102,12 @@ const MIGRATIONS: readonly string[] = [
    INSERT INTO event_numbers (last, removed) VALUES (0, 0);`,
 ];
 
-/** Brings the schema up to date, one transaction per step. Throws when the file is from a newer gateway. */
-export function migrate(db: DatabaseSync): void {
-  const row = db.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (row.user_version > MIGRATIONS.length) {
-    throw new Error(`gateway.db is from a newer version (schema ${row.user_version}); update the gateway`);
-  }
-  for (let version = row.user_version; version < MIGRATIONS.length; version++) {
-    db.exec("BEGIN IMMEDIATE");
-    try {
-      db.exec(MIGRATIONS[version]!);
-      db.exec(`PRAGMA user_version = ${version + 1}`);
-      db.exec("COMMIT");
-    } catch (error) {
-      db.exec("ROLLBACK");
-      throw error;
-    }
-  }
-}
+/** Steps after which a gateway that does not know them would do harm. */
+export const BREAKING: readonly number[] = [8];
+
+/** What a downgrade does beyond taking away tables, columns, indexes and triggers, by step. */
+export const UNDO: Readonly<Record<number, string>> = {
+  // Search starts over: without a known version of Unicode its index is cleared.
+  8: `INSERT INTO meta (key, value) VALUES ('search_upto', '0') ON CONFLICT (key) DO NOTHING;
+      DELETE FROM meta WHERE key = 'search_unicode';`,
+};

@@ -1,0 +1,105 @@
+import { access } from "node:fs/promises";
+import { createPaths, type Paths } from "../config/index.ts";
+import { systemClock } from "../lib/clock.ts";
+import { HomeInUseError, lockHome } from "../lib/home-lock.ts";
+import { type Loss, openVersions } from "../store/index.ts";
+import { VERSION } from "../version.ts";
+import { isDatabaseInUse } from "./database-lock.ts";
+import { CliError, UsageError } from "./errors.ts";
+import { type Flag, GLOBAL_FLAGS, isOn, last, type Parsed, parseFlags } from "./flags.ts";
+import { print, printJson } from "./output.ts";
+
+const FLAGS = new Map<string, Flag>([
+  ...GLOBAL_FLAGS,
+  ["to", { key: "to" }],
+  ["discard", { key: "discard", boolean: true }],
+]);
+
+type Versions = ReturnType<typeof openVersions>;
+
+const lossText = ({ table, column, rows }: Loss) =>
+  `${column === undefined ? table : `${table}.${column}`} (${rows} ${rows === 1 ? "row" : "rows"})`;
+
+/** Works on the database of a gateway; `alone` for one that is stopped, and stays stopped meanwhile. */
+async function withStore(
+  paths: Paths,
+  alone: boolean,
+  work: (store: Versions) => Promise<void>,
+): Promise<void> {
+  const there = await access(paths.database).then(
+    () => true,
+    () => false,
+  );
+  if (!there) throw new CliError(`There is no database in ${paths.home} yet.`);
+  const running = () => new CliError(`A gateway is running with ${paths.home}; stop it first.`);
+  const lock = alone
+    ? await lockHome(paths.home, systemClock).catch((error) => {
+        throw error instanceof HomeInUseError ? running() : error;
+      })
+    : undefined;
+  let store: Versions | undefined;
+  try {
+    if (alone && (await isDatabaseInUse(paths.database))) throw running();
+    store = openVersions(paths.database);
+    if (alone && !store.known) {
+      throw new CliError(
+        `The database has schema ${store.version}, which this version of the gateway does not know; use the one that wrote it.`,
+      );
+    }
+    await work(store);
+  } finally {
+    store?.close();
+    await lock?.release();
+  }
+}
+
+async function version(store: Versions, parsed: Parsed): Promise<void> {
+  const { version, oldest } = store;
+  if (isOn(parsed, "json")) await printJson({ version, oldest });
+  else await print(`Schema ${version}; gateways that know schema ${oldest} or a newer one may use it.\n`);
+}
+
+async function downgrade(store: Versions, parsed: Parsed): Promise<void> {
+  const to = Number(last(parsed, "to"));
+  if (to >= store.version) {
+    throw new CliError(`The database has schema ${store.version}; a downgrade needs an older one.`);
+  }
+  const losses = store.lossesAt(to);
+  if (losses.length > 0 && !isOn(parsed, "discard")) {
+    throw new CliError(
+      `Schema ${to} has no place for ${losses.map(lossText).join(", ")}. Nothing was changed; use --discard to give that up.`,
+    );
+  }
+  store.downgrade(to);
+  if (isOn(parsed, "json")) await printJson({ version: to, discarded: losses });
+  else {
+    const lost = losses.length > 0 ? ` Discarded: ${losses.map(lossText).join(", ")}.` : "";
+    await print(`The database has schema ${to} now.${lost}\n`);
+  }
+}
+
+async function contract(store: Versions, parsed: Parsed): Promise<void> {
+  store.contract(VERSION);
+  if (isOn(parsed, "json")) await printJson({ version: store.version, oldest: store.version });
+  else await print(`Only gateways that know schema ${store.version} may use the database now.\n`);
+}
+
+const VERBS: Readonly<Record<string, (store: Versions, parsed: Parsed) => Promise<void>>> = {
+  version,
+  downgrade,
+  contract,
+};
+
+/** `store version | downgrade | contract`, on the database of the home directory that `GATEWAY_HOME` names. */
+export async function storeCommand(tokens: readonly string[]): Promise<number> {
+  const parsed = parseFlags(tokens, FLAGS);
+  const [verb = "", ...more] = parsed.positionals;
+  const run = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
+  if (!run) throw new UsageError("store has the commands version, downgrade and contract.");
+  if (more.length > 0) throw new UsageError(`Unexpected argument: ${more[0]}.`);
+  if (verb === "downgrade" && !/^[1-9]\d{0,5}$/.test(last(parsed, "to") ?? "")) {
+    throw new UsageError("store downgrade needs --to with the number of a schema.");
+  }
+  await withStore(createPaths(process.env), verb !== "version", (store) => run(store, parsed));
+  return 0;
+}
