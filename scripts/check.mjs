@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { misplacedGlobals } from "./globals.mjs";
 import { productNode, root } from "./lib.mjs";
 
 const node = productNode();
@@ -35,6 +36,7 @@ tool(
     ".dependency-cruiser.json",
     "packages/contract/src",
     "packages/gateway/src",
+    "packages/dashboard/src",
   ],
   (output) => {
     const seen = Number(/\((\d+) modules/.exec(output)?.[1] ?? 0);
@@ -74,6 +76,10 @@ function sources(folder) {
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => !/node_modules|\/dist/.test(path));
 }
+const misplaced = sources("packages").flatMap((path) =>
+  misplacedGlobals(relative(root, path), readFileSync(path, "utf8")),
+);
+check("clock, timers and network", misplaced.length > 0 ? misplaced.join("\n") : undefined);
 const long = ["packages", "test", "bench", "scripts"]
   .flatMap(sources)
   .map((path) => [relative(root, path), readFileSync(path, "utf8").split("\n").length - 1])

@@ -19,25 +19,10 @@ import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./
 import { createConnectors } from "./connectors/index.ts";
 import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
-import { createHttpServer, createStreamSlots, type Endpoint } from "./http/index.ts";
-import { agentRoutes } from "./http/routes/agents.ts";
-import { accessRoutes } from "./http/routes/channels/access.ts";
-import { deviceRoutes } from "./http/routes/channels/devicechat.ts";
-import { channelHealthRoutes } from "./http/routes/channels/health.ts";
-import { dashboardRoutes } from "./http/routes/dashboard.ts";
-import { eventRoutes } from "./http/routes/events.ts";
-import { historyRoutes } from "./http/routes/history.ts";
-import { mediaRoutes } from "./http/routes/media.ts";
-import { messageRoutes } from "./http/routes/messages.ts";
-import { metaRoutes } from "./http/routes/meta.ts";
-import { modelRoutes } from "./http/routes/models.ts";
-import { monitoringRoutes } from "./http/routes/monitoring.ts";
-import { sessionRoutes } from "./http/routes/sessions.ts";
-import { shareRoutes } from "./http/routes/shares.ts";
-import { webhookRoutes } from "./http/routes/webhooks.ts";
+import { createHttpServer, createStreamSlots, type Endpoint, routes } from "./http/index.ts";
 import { type Clock, sleep } from "./lib/clock.ts";
 import { dashboardFolder } from "./lib/entry.ts";
-import { restrictState } from "./lib/guarded/state.ts";
+import { restrictState } from "./lib/guarded/index.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { Phase } from "./lib/phases.ts";
 import { createReaper } from "./lib/reaper.ts";
@@ -241,25 +226,29 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     takeSpace: disk.take,
   };
   const endpoints: Endpoint[] = [
-    ...metaRoutes({ version: VERSION, disk: disk.state, served: () => endpoints.map(({ decl }) => decl) }),
-    ...dashboardRoutes({
+    ...routes.metaRoutes({
+      version: VERSION,
+      disk: disk.state,
+      served: () => endpoints.map(({ decl }) => decl),
+    }),
+    ...routes.dashboardRoutes({
       authenticator,
       sessions: dashboards,
       config,
       version: VERSION,
       directory: dashboardFolder(),
     }),
-    ...messageRoutes(shared),
-    ...sessionRoutes(shared),
-    ...historyRoutes({ history, agents: () => config().agents }),
-    ...mediaRoutes({ media }),
-    ...shareRoutes({
+    ...routes.messageRoutes(shared),
+    ...routes.sessionRoutes(shared),
+    ...routes.historyRoutes({ history, agents: () => config().agents }),
+    ...routes.mediaRoutes({ media }),
+    ...routes.shareRoutes({
       shares,
       agentExists: (id) => agent(id) !== undefined,
       requireSessionDir: (id, chat, session) =>
         paths.sessionDir(id, `api-${chat}`, sessions.require(id, `api-${chat}`, session).uuid),
     }),
-    ...agentRoutes({
+    ...routes.agentRoutes({
       agents,
       judgeModel: (id, model) => agentModels.judge(requireAgent(id), model),
       async onRemoved(id) {
@@ -268,20 +257,20 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
         await jobs.removeAgent(id);
       },
     }),
-    ...modelRoutes({
+    ...routes.modelRoutes({
       models,
       agentModels,
       requireAgent,
       saveModel: (id, model) => agents.update(id, { model }),
     }),
-    ...accessRoutes({ access, requireAgent }),
-    ...channelHealthRoutes({
+    ...routes.accessRoutes({ access, requireAgent }),
+    ...routes.channelHealthRoutes({
       channels,
       deliveries: channels.deliveries,
       trace: channels.trace,
       allow: allowInChannel,
     }),
-    ...deviceRoutes({
+    ...routes.deviceRoutes({
       accounts: createDeviceAccounts(store),
       requireAgent,
       clock,
@@ -303,9 +292,9 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
       },
       split: (text) => splitFor("devicechat", text),
     }),
-    ...webhookRoutes({ webhooks, clock }),
-    ...eventRoutes({ feed, authenticator, config, clock }),
-    ...monitoringRoutes({ monitoring }),
+    ...routes.webhookRoutes({ webhooks, clock }),
+    ...routes.eventRoutes({ feed, authenticator, config, clock }),
+    ...routes.monitoringRoutes({ monitoring }),
   ];
   const server = createHttpServer({
     endpoints,

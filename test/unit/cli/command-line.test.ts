@@ -1,7 +1,7 @@
 import { routeList, type routes } from "@agent-gateway/contract";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { ago } from "../../../packages/gateway/src/cli/channels/ask.ts";
+import { ago } from "../../../packages/gateway/src/cli/ask.ts";
 import {
   type CliRoute,
   type Command,

@@ -8,7 +8,7 @@ import {
   type Paths,
   writeDotenv,
 } from "../config/index.ts";
-import { makeFolder } from "../lib/guarded/folder.ts";
+import { makeFolder } from "../lib/guarded/index.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { applyChannelPatch, type ChannelPatch, channelPatches } from "./channel-patch.ts";
 import { type CreateAgent, checkRuntime, refuseVariables, type UpdateAgent } from "./input.ts";

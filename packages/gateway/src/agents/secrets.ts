@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import { agentEnvFile, type Env, type Paths, readDotenv, writeDotenv } from "../config/index.ts";
-import { makeFolder } from "../lib/guarded/folder.ts";
+import { makeFolder } from "../lib/guarded/index.ts";
 import type { ChannelPatch } from "./channel-patch.ts";
 
 type Raw = Record<string, unknown>;

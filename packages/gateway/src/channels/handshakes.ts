@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
-import { inState, removeState } from "../lib/guarded/state.ts";
+import { inState, removeState } from "../lib/guarded/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { Store } from "../store/index.ts";

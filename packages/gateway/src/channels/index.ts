@@ -7,8 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
 import type { Store } from "../store/index.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
-import { createDelivery } from "./delivery/index.ts";
-import { createJournal } from "./delivery/journal.ts";
+import { createDelivery, createJournal } from "./delivery/index.ts";
 import { createHandshakes, type Handshake } from "./handshakes.ts";
 import { createHealth } from "./health.ts";
 import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
@@ -30,7 +29,13 @@ import type {
 
 const MAX_NAME_CHARS = 128;
 
-export { createAccess } from "./access/index.ts";
+export {
+  type Access,
+  createAccess,
+  type FileChannel,
+  type Knock,
+  type SenderChannel,
+} from "./access/index.ts";
 export { imageFile } from "./attachment.ts";
 export {
   accountsOf,

@@ -1,4 +1,4 @@
-import { askFor } from "./channels/ask.ts";
+import { askFor } from "./ask.ts";
 import type { Connection } from "./connection.ts";
 import { CliError } from "./errors.ts";
 import type { CliRoute } from "./fields.ts";

@@ -1,5 +1,5 @@
 import { writeFileAtomic } from "../lib/atomic-file.ts";
-import { readNamed } from "../lib/guarded/read.ts";
+import { readNamed } from "../lib/guarded/index.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { PathError } from "../lib/safe-path.ts";
 

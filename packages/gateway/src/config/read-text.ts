@@ -1,4 +1,4 @@
-import { readNamed } from "../lib/guarded/read.ts";
+import { readNamed } from "../lib/guarded/index.ts";
 
 /** Far more than any configuration. */
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { McpServer } from "../runtimes/types.ts";
+import type { McpServer } from "../runtimes/index.ts";
 
 /** A placeholder for a secret, `{token}`. */
 const PLACEHOLDER = /\{([A-Za-z][A-Za-z0-9_]{0,63})\}/g;

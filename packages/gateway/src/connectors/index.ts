@@ -1,7 +1,7 @@
 import { CHANNEL_NAMES } from "@agent-gateway/contract";
 import { type AgentConfig, type Config, readDotenv } from "../config/index.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { McpServer } from "../runtimes/types.ts";
+import type { McpServer } from "../runtimes/index.ts";
 import { type Entry, readEntry } from "./entry.ts";
 
 export interface ConnectorDeps {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AgentConfig, Config } from "../config/index.ts";
-import type { Told } from "./index.ts";
+import type { Told } from "./told.ts";
 
 /** Names of the settings in which two versions of an agent differ. */
 function changed(before: AgentConfig, after: AgentConfig): string[] {

@@ -1,20 +1,13 @@
-import { type FeedEvent, type FeedType, GatewayError } from "@agent-gateway/contract";
+import { type FeedEvent, GatewayError } from "@agent-gateway/contract";
 import type { ConfigStore } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Change, EventFilter, Store, StoredEvent } from "../store/index.ts";
 import { agentChanges } from "./config-changes.ts";
 import { createSequencer } from "./sequencer.ts";
+import type { Told } from "./told.ts";
 
-/** What is told of an event. */
-export interface Told {
-  type: FeedType;
-  agentId?: string | undefined;
-  /** Ids, states and counts; nothing that a person wrote. */
-  data?: Readonly<Record<string, unknown>>;
-  /** Row of the message whose text it tells. */
-  message?: number;
-}
+export type { Told };
 
 /** A numbered event, as the feed shows it. */
 export interface Numbered {

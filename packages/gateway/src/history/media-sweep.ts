@@ -1,5 +1,4 @@
-import { openRoot } from "../lib/guarded/folder.ts";
-import { filesBelow } from "../lib/guarded/tree.ts";
+import { filesBelow, openRoot } from "../lib/guarded/index.ts";
 import type { MediaReferences } from "../store/index.ts";
 
 /** How long an upload may wait for a message that refers to it. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { extname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
-import { type OpenedFile, openInside } from "../lib/guarded/read.ts";
+import { type OpenedFile, openInside } from "../lib/guarded/index.ts";
 import { PathError } from "../lib/safe-path.ts";
 import { isUnchanged } from "./send-file.ts";
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
 import { type FileType, isInert } from "../lib/file-type.ts";
-import type { OpenedFile } from "../lib/guarded/read.ts";
+import type { OpenedFile } from "../lib/guarded/index.ts";
 import type { Reply } from "./endpoint.ts";
 
 /** Large chunks, so that a file takes few reads. */

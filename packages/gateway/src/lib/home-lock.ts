@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { writeFileAtomic } from "./atomic-file.ts";
 import type { Clock } from "./clock.ts";
-import { readNamed } from "./guarded/read.ts";
+import { readNamed } from "./guarded/index.ts";
 
 /** `SQLITE_BUSY` of https://www.sqlite.org/rescode.html: another process holds the lock. */
 const SQLITE_BUSY = 5;

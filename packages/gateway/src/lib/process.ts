@@ -2,9 +2,9 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import type { Reaper } from "./child-mark.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
-import type { Reaper } from "./reaper.ts";
 
 const STDERR_TAIL_CHARS = 8192;
 /** A program that closed its output gets this long to exit by itself, and again after SIGTERM. */

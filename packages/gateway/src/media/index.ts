@@ -4,7 +4,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { ConfigStore, Paths } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
-import { contentOf, type OpenedFile, openInside } from "../lib/guarded/read.ts";
+import { contentOf, type OpenedFile, openInside } from "../lib/guarded/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import { fileName } from "../lib/one-line.ts";
 import { PathError } from "../lib/safe-path.ts";

@@ -1,7 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
-import { openRoot } from "../lib/guarded/folder.ts";
-import { filesBelow } from "../lib/guarded/tree.ts";
+import { filesBelow, openRoot } from "../lib/guarded/index.ts";
 
 /** A folder that seems full is counted again this often at most: files may have been deleted since. */
 const RECOUNT_MS = 30_000;

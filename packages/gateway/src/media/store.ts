@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { GatewayError } from "@agent-gateway/contract";
 import { detectType, type FileType, HEAD_BYTES } from "../lib/file-type.ts";
-import { CREATE_NEW, openFolder, refuseLinkIn } from "../lib/guarded/folder.ts";
+import { CREATE_NEW, openFolder, refuseLinkIn } from "../lib/guarded/index.ts";
 
 /** Where files are written until they are complete; a crash leaves partial files only here. */
 const INCOMING = ".incoming";

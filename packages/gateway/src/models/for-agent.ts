@@ -1,6 +1,6 @@
 import { GatewayError, type Model } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
-import type { Models } from "./index.ts";
+import type { Models } from "./models.ts";
 
 /** Models that an agent program offers by itself, and the one that it uses unless told otherwise. */
 export interface OwnModels {

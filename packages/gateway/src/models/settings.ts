@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { readNamed } from "../lib/guarded/read.ts";
+import { readNamed } from "../lib/guarded/index.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;
 

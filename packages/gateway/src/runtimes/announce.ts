@@ -1,5 +1,5 @@
 import type { Logger } from "../lib/logger.ts";
-import type { RuntimeAgent, RuntimeFactory } from "./index.ts";
+import type { RuntimeAgent, RuntimeFactory } from "./deps.ts";
 
 /** How long after the start the log waits for agent programs to report what they are. */
 const PROBE_WAIT_MS = 10_000;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RuntimeAgent, RuntimeFactoryDeps } from "./index.ts";
+import type { RuntimeAgent, RuntimeFactoryDeps } from "./deps.ts";
 import type { OfferedModels, Runtime } from "./types.ts";
 
 /** Starts an otherwise unused session of the agent's program to get the models it offers. Never rejects. */

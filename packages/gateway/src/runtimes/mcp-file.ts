@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { type Folder, openRoot } from "../lib/guarded/folder.ts";
-import { readNamed } from "../lib/guarded/read.ts";
-import { namesBelow, removeFolderBelow } from "../lib/guarded/tree.ts";
+import { type Folder, namesBelow, openRoot, readNamed, removeFolderBelow } from "../lib/guarded/index.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { McpServer } from "./types.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
-import { makeFolderBelow, removeFolderBelow, removeFolderSoon } from "../lib/guarded/tree.ts";
+import { makeFolderBelow, removeFolderBelow, removeFolderSoon } from "../lib/guarded/index.ts";
 import { releasedWith } from "./released.ts";
 import type { Runtime } from "./types.ts";
 

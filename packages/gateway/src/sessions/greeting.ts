@@ -1,6 +1,5 @@
 import type { AgentConfig } from "../config/index.ts";
-import { type Folder, openRoot } from "../lib/guarded/folder.ts";
-import { readInside } from "../lib/guarded/read.ts";
+import { type Folder, openRoot, readInside } from "../lib/guarded/index.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { SessionRow } from "./store.ts";

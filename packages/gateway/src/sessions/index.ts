@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
-import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/tree.ts";
+import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/index.ts";
 import { escapeText } from "../lib/xml.ts";
 import { type Change, fromStatements } from "../store/index.ts";
 import { createCompaction } from "./compact.ts";

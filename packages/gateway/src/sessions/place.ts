@@ -1,5 +1,5 @@
 import type { AgentConfig } from "../config/index.ts";
-import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/types.ts";
+import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/index.ts";
 import type { ToolScope } from "./ports.ts";
 
 /** A session's place in the pool: its process, or one that is starting. */

@@ -4,11 +4,16 @@ import { isDeepStrictEqual } from "node:util";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
-import { makeFolder } from "../lib/guarded/folder.ts";
-import { readInside, readNamed } from "../lib/guarded/read.ts";
-import { makeFolderBelow, namesBelow, removeFolderBelow } from "../lib/guarded/tree.ts";
+import {
+  makeFolder,
+  makeFolderBelow,
+  namesBelow,
+  readInside,
+  readNamed,
+  removeFolderBelow,
+} from "../lib/guarded/index.ts";
 import { PathError } from "../lib/safe-path.ts";
-import type { OpenOptions, RuntimeSession } from "../runtimes/types.ts";
+import type { OpenOptions, RuntimeSession } from "../runtimes/index.ts";
 import { createSlots, type OpenRequest, type Place, sameProcess } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 

@@ -2,7 +2,7 @@ import type { Attachment } from "@agent-gateway/contract";
 import type { AgentConfig, Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { GatewayTool, InputFile, OpenOptions, Runtime } from "../runtimes/types.ts";
+import type { GatewayTool, InputFile, OpenOptions, Runtime } from "../runtimes/index.ts";
 import type { Change, Store } from "../store/index.ts";
 
 /** What sessions need from the media room. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import type { RuntimeEvent } from "../runtimes/types.ts";
+import type { RuntimeEvent } from "../runtimes/index.ts";
 
 export const DEFAULT_SILENT_SECONDS = 300;
 

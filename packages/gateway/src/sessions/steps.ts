@@ -1,7 +1,7 @@
 import type { MessageStep } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import { cutToBytes } from "../lib/cut-text.ts";
-import type { RuntimeEvent } from "../runtimes/types.ts";
+import type { RuntimeEvent } from "../runtimes/index.ts";
 
 /** Size limit for the steps of one message. */
 export const MAX_STEPS_BYTES = 256 * 1024;

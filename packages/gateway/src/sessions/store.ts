@@ -1,6 +1,6 @@
 import type { Attachment, MessageError, MessageStep } from "@agent-gateway/contract";
 import { countFitting } from "../lib/fitting.ts";
-import type { HistoryEntry } from "../runtimes/types.ts";
+import type { HistoryEntry } from "../runtimes/index.ts";
 import type { Database, Statement, Tables } from "../store/sqlite/index.ts";
 import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
 

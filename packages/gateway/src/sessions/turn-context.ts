@@ -1,5 +1,5 @@
 import { withoutChannelMessages } from "../lib/xml.ts";
-import type { HistoryEntry } from "../runtimes/types.ts";
+import type { HistoryEntry } from "../runtimes/index.ts";
 import type { RuntimeState, SessionRow, SessionStore } from "./store.ts";
 
 /** The agent program's own session, if it contains exactly the messages in the store. */

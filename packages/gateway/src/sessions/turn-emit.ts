@@ -1,7 +1,7 @@
 import type { Attachment, MessageStep } from "@agent-gateway/contract";
 import { sleep } from "../lib/clock.ts";
 import { cutToBytes } from "../lib/cut-text.ts";
-import type { RuntimeEvent } from "../runtimes/types.ts";
+import type { RuntimeEvent } from "../runtimes/index.ts";
 import type { SessionDeps } from "./ports.ts";
 import { createStepRecorder } from "./steps.ts";
 import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";

@@ -1,6 +1,6 @@
 import type { MessageStep } from "@agent-gateway/contract";
 import { cutToBytes } from "../lib/cut-text.ts";
-import type { TurnOutcome } from "../runtimes/types.ts";
+import type { TurnOutcome } from "../runtimes/index.ts";
 import type { Statement } from "../store/sqlite/index.ts";
 import type { RuntimeState, SessionStore } from "./store.ts";
 import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";

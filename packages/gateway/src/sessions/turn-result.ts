@@ -1,7 +1,9 @@
 import type { Attachment, ErrorCode, TurnEvent } from "@agent-gateway/contract";
 import type { SharedFile } from "./ports.ts";
 import { TextOverflow } from "./turn-cap.ts";
-import type { StopReason } from "./turn-types.ts";
+
+/** Why a turn was interrupted. */
+export type StopReason = "stop" | "timeout" | "silent" | "shutdown";
 
 /** How a turn ended, for callers that wait for the whole turn. */
 export interface TurnResult {

@@ -1,15 +1,14 @@
 import type { AgentConfig } from "../config/index.ts";
-import type { InputFile, RuntimeSession } from "../runtimes/types.ts";
+import type { InputFile, RuntimeSession } from "../runtimes/index.ts";
 import type { Change } from "../store/index.ts";
 import type { MessageExtra, SessionRow } from "./store.ts";
 import type { TurnLog } from "./turn-log.ts";
-import type { TurnResult } from "./turn-result.ts";
+import type { StopReason, TurnResult } from "./turn-result.ts";
+
+export type { StopReason };
 
 /** Who started a turn; stored with it. */
 export type TurnKind = "message" | "greeting" | "injection" | "compact" | "channel";
-
-/** Why a turn was interrupted. */
-export type StopReason = "stop" | "timeout" | "silent" | "shutdown";
 
 /** How a turn ends, for callers that store something together with its end. */
 export interface TurnEnding {

@@ -1,6 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { withoutChannelMessages } from "../lib/xml.ts";
-import type { RuntimeEvent, TurnOutcome } from "../runtimes/types.ts";
+import type { RuntimeEvent, TurnOutcome } from "../runtimes/index.ts";
 import { fromStatements } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";

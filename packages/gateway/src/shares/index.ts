@@ -5,7 +5,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig, ConfigStore, Paths } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import { detectFile, type FileType } from "../lib/file-type.ts";
-import { identityOf, type OpenedFile, openPinned, openWithin } from "../lib/guarded/read.ts";
+import { identityOf, type OpenedFile, openPinned, openWithin } from "../lib/guarded/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import { PathError } from "../lib/safe-path.ts";
 import type { SharedFile, Store } from "../store/index.ts";

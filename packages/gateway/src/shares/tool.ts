@@ -1,7 +1,7 @@
 import type { Attachment } from "@agent-gateway/contract";
 import * as z from "zod";
 import { detectFile } from "../lib/file-type.ts";
-import type { OpenedFile } from "../lib/guarded/read.ts";
+import type { OpenedFile } from "../lib/guarded/index.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { PathError } from "../lib/safe-path.ts";
 

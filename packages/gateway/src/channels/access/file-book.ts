@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { inState, readStateFile, removeState, writeState } from "../../lib/guarded/state.ts";
+import { inState, readStateFile, removeState, writeState } from "../../lib/guarded/index.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { InboundMessage } from "../types.ts";
 import { type AccessFile, createAccessFile } from "./access-file.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { readStateFile, writeState } from "../../lib/guarded/state.ts";
+import { readStateFile, writeState } from "../../lib/guarded/index.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createMutex } from "../../lib/mutex.ts";
 import type { Knock } from "./knocks.ts";

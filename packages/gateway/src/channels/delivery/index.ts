@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
-import { removeState } from "../../lib/guarded/state.ts";
+import { removeState } from "../../lib/guarded/index.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Change, OutboxRow, Store } from "../../store/index.ts";
 import { placeKey, placeOf } from "../place.ts";
@@ -10,6 +10,7 @@ import type { Flight, Journal } from "./journal.ts";
 import { rowsOf, type Sending, type StoredTarget } from "./sending.ts";
 import { createUnsettled } from "./unsettled.ts";
 
+export { createJournal } from "./journal.ts";
 export type { Sending } from "./sending.ts";
 
 export interface DeliveryDeps {

@@ -2,8 +2,14 @@ import { basename, dirname, join } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AuthenticationCreds, AuthenticationState, SignalDataSet, SignalDataTypeMap } from "baileys";
 import type { Clock } from "../../lib/clock.ts";
-import { type Folder, sweepLeftovers } from "../../lib/guarded/folder.ts";
-import { inState, openState, readStateFile, writeState } from "../../lib/guarded/state.ts";
+import {
+  type Folder,
+  inState,
+  openState,
+  readStateFile,
+  sweepLeftovers,
+  writeState,
+} from "../../lib/guarded/index.ts";
 import { createMutex } from "../../lib/mutex.ts";
 import type { InboundMessage } from "../types.ts";
 import { openKeyJournal } from "./key-journal.ts";

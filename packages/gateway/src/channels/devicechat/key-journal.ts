@@ -1,6 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { APPEND, type Folder } from "../../lib/guarded/folder.ts";
-import { readStart } from "../../lib/guarded/read.ts";
+import { APPEND, type Folder, readStart } from "../../lib/guarded/index.ts";
 import { createMutex } from "../../lib/mutex.ts";
 
 /** A line of the file: changes that belong together, `null` removes. */

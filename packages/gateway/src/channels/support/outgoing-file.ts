@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { blobOf, contentOf, openInside } from "../../lib/guarded/read.ts";
+import { blobOf, contentOf, openInside } from "../../lib/guarded/index.ts";
 import { PathError } from "../../lib/safe-path.ts";
 
 /** An opened file to send to a chat. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { askFor } from "../ask.ts";
 import { CliError } from "../errors.ts";
 import { last } from "../flags.ts";
 import { note, print, printJson } from "../output.ts";
-import { askFor } from "./ask.ts";
 import { type ChannelsCall, needed } from "./call.ts";
 import { drawQr } from "./qr.ts";
 

@@ -1,6 +1,6 @@
 import type { ChannelState } from "@agent-gateway/contract";
+import { ago, askFor } from "../ask.ts";
 import { print, printJson, table } from "../output.ts";
-import { ago, askFor } from "./ask.ts";
 import type { ChannelsCall } from "./call.ts";
 
 type Row = ChannelState & { agent: string };

@@ -1,9 +1,9 @@
 import { CHANNEL_NAMES, type RouteName, type Waiting, waitingOf } from "@agent-gateway/contract";
+import { ago, askFor } from "../ask.ts";
 import type { Connection } from "../connection.ts";
 import { cliRoutes } from "../fields.ts";
 import { last } from "../flags.ts";
 import { print, printJson, table } from "../output.ts";
-import { ago, askFor } from "./ask.ts";
 import { type ChannelsCall, channelNamed, needed } from "./call.ts";
 
 /** `devicechat` accounts to query: the named one, else all. */

@@ -1,9 +1,9 @@
 import type { RouteName } from "@agent-gateway/contract";
+import { askFor } from "../ask.ts";
 import { CliError, UsageError } from "../errors.ts";
 import { cliRoutes } from "../fields.ts";
 import { last, type Parsed } from "../flags.ts";
 import { showReply } from "../output.ts";
-import { askFor } from "./ask.ts";
 import { type Channel, type ChannelsCall, channelNamed, needed } from "./call.ts";
 
 const KEYS = ["dm_policy", "group_policy", "pairing", "require_mention"] as const;

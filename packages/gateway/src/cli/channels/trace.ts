@@ -1,8 +1,8 @@
 import { GatewayError, type Trace, type TraceStep } from "@agent-gateway/contract";
+import { askFor } from "../ask.ts";
 import { CliError } from "../errors.ts";
 import { last } from "../flags.ts";
 import { print, printJson, table } from "../output.ts";
-import { askFor } from "./ask.ts";
 import { type ChannelsCall, needed } from "./call.ts";
 
 interface TraceCall extends Omit<ChannelsCall, "words"> {

@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { runProgram } from "../../lib/process.ts";
-import { findAgentCli } from "../../runtimes/auto.ts";
+import { findAgentCli } from "../../runtimes/index.ts";
 import { httpFetch } from "../http.ts";
 import { bytes } from "../output.ts";
 import { type Check, fail, ok, type Patient, warn } from "./types.ts";

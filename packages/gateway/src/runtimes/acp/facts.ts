@@ -1,5 +1,4 @@
-import { type Fields, isFields, nameOrNull } from "../agent-cli/protocol.ts";
-import { contextShare } from "../agent-cli/turn-state.ts";
+import { contextShare, type Fields, isFields, nameOrNull } from "../agent-cli/index.ts";
 
 /** How the agent's model is selected: by a session option, or by the older dedicated request. */
 export interface ModelSwitch {

@@ -1,5 +1,4 @@
-import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
-import { safeSentence } from "../agent-cli/safe-sentence.ts";
+import { type Fields, isFields, safeSentence, textOrNull } from "../agent-cli/index.ts";
 import { failureIn } from "../upstream.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
 

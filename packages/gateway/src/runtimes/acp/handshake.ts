@@ -1,5 +1,5 @@
 import type { Logger } from "../../lib/logger.ts";
-import { type Fields, isFields, nameOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, nameOrNull } from "../agent-cli/index.ts";
 import { toolTitle } from "../tool-text.ts";
 import type { OpenOptions } from "../types.ts";
 import { AUTHENTICATION_REQUIRED, describeFailure, notSignedIn } from "./failure.ts";

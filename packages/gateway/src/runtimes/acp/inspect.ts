@@ -2,7 +2,7 @@ import { resolveProgram } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import { programName } from "../program-name.ts";
 import type { LoginState, OfferedModels, RuntimeFacts } from "../types.ts";
-import type { AcpOptions } from "./index.ts";
+import type { AcpOptions } from "./options.ts";
 import { cannotLimit, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
 
 /** What an agent's sessions have learnt about its program. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { type Fields, isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, textOrNull } from "../agent-cli/index.ts";
 
 /** How a request ended. A request never throws: all four outcomes are normal with a process at the other end. */
 export type RpcAnswer =

@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import { openRoot } from "../../lib/guarded/folder.ts";
-import { type Fields, isFields } from "../agent-cli/protocol.ts";
-import { GATEWAY_SERVER } from "../agent-cli/tool-server.ts";
-import type { LimitRequest, Limits } from "./programs.ts";
+import { openRoot } from "../../lib/guarded/index.ts";
+import { type Fields, GATEWAY_SERVER, isFields } from "../agent-cli/index.ts";
+import type { LimitRequest, Limits } from "./limit-request.ts";
 
 /**
  * opencode keeps what is denied from the model. Each tool is named beside the wildcard, because the user's own

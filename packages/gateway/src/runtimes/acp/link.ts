@@ -4,9 +4,9 @@ import { childEnvironment } from "../../lib/shared-env.ts";
 import { createUnreadLimit } from "../../lib/unread.ts";
 import type { OpenOptions } from "../types.ts";
 import { retryEnvironment } from "../upstream.ts";
-import type { AcpOptions } from "./index.ts";
 import { createRpcPeer, type RpcOptions, type RpcPeer } from "./json-rpc.ts";
-import type { Limits } from "./programs.ts";
+import type { Limits } from "./limit-request.ts";
+import type { AcpOptions } from "./options.ts";
 
 /** An agent's process and the connection over its pipes. */
 export interface Link {

@@ -1,4 +1,4 @@
-import type { Fields } from "../agent-cli/protocol.ts";
+import type { Fields } from "../agent-cli/index.ts";
 import type { McpServer } from "../types.ts";
 import type { AgentTraits } from "./handshake.ts";
 

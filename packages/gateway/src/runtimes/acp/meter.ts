@@ -1,4 +1,4 @@
-import { type Fields, isFields } from "../agent-cli/protocol.ts";
+import { type Fields, isFields } from "../agent-cli/index.ts";
 import { anyTokens, costIn, tokensIn } from "../token-counts.ts";
 import type { TurnUse } from "../types.ts";
 

@@ -1,22 +1,16 @@
 import { join } from "node:path";
 import { childEnvironment } from "../../lib/shared-env.ts";
-import type { Fields } from "../agent-cli/protocol.ts";
+import type { Fields } from "../agent-cli/index.ts";
 import { splitAllowed } from "../mcp-names.ts";
 import type { OpenOptions } from "../types.ts";
 import { NotSignedIn, startFailure } from "./failure.ts";
 import { type AgentSession, type AgentTraits, initialize, openSession } from "./handshake.ts";
-import type { AcpOptions } from "./index.ts";
 import type { Seen } from "./inspect.ts";
+import type { Limits } from "./limit-request.ts";
 import { type Link, openLink } from "./link.ts";
 import { describeServers } from "./mcp-servers.ts";
-import {
-  cannotLimit,
-  type KnownProgram,
-  type Limits,
-  mayNotLimit,
-  recogniseAgent,
-  recogniseCommand,
-} from "./programs.ts";
+import type { AcpOptions } from "./options.ts";
+import { cannotLimit, type KnownProgram, mayNotLimit, recogniseAgent, recogniseCommand } from "./programs.ts";
 
 export interface OpenAgent {
   link: Link;

@@ -1,5 +1,4 @@
-import { type Fields, isFields, nameOrNull, textOrNull } from "../agent-cli/protocol.ts";
-import { GATEWAY_SERVER } from "../agent-cli/tool-server.ts";
+import { type Fields, GATEWAY_SERVER, isFields, nameOrNull, textOrNull } from "../agent-cli/index.ts";
 import { listAllows } from "../mcp-names.ts";
 
 export interface PermissionRules {

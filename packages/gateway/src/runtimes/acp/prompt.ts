@@ -1,5 +1,5 @@
-import { readPinned } from "../../lib/guarded/read.ts";
-import type { Fields } from "../agent-cli/protocol.ts";
+import { readPinned } from "../../lib/guarded/index.ts";
+import type { Fields } from "../agent-cli/index.ts";
 import { historyText } from "../history-text.ts";
 import { MAX_FILE_BYTES, type OpenOptions, type TurnInput } from "../types.ts";
 

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Fields } from "../agent-cli/protocol.ts";
+import type { Fields } from "../agent-cli/index.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import { describeFailure } from "./failure.ts";
 import { createToolGuard } from "./guard.ts";

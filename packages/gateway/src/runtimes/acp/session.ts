@@ -1,13 +1,13 @@
 import { sleep } from "../../lib/clock.ts";
-import { type Fields, isFields } from "../agent-cli/protocol.ts";
+import { type Fields, isFields } from "../agent-cli/index.ts";
 import type { OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
 import { DEFAULT_MAX_RETRIES } from "../upstream.ts";
 import { factsFromResult, factsFromUpdate, modelOf, NO_FACTS, withModel } from "./facts.ts";
 import { PROCESS_ENDED } from "./failure.ts";
-import type { AcpOptions } from "./index.ts";
 import type { Seen } from "./inspect.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { openAgent } from "./open.ts";
+import type { AcpOptions } from "./options.ts";
 import { answerPermission } from "./permission.ts";
 import { prefaceOf, promptBlocks, textBlock } from "./prompt.ts";
 import { createRun, type Run } from "./run.ts";

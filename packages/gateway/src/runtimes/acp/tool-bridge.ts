@@ -6,12 +6,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toolServerEntry } from "../../lib/entry.ts";
-import { type Folder, openRoot } from "../../lib/guarded/folder.ts";
+import { type Folder, openRoot } from "../../lib/guarded/index.ts";
 import { createLineSplitter } from "../../lib/jsonl.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createUnreadLimit } from "../../lib/unread.ts";
-import { type Fields, isFields } from "../agent-cli/protocol.ts";
-import { createToolServer, GATEWAY_SERVER, type ToolServer } from "../agent-cli/tool-server.ts";
+import {
+  createToolServer,
+  type Fields,
+  GATEWAY_SERVER,
+  isFields,
+  type ToolServer,
+} from "../agent-cli/index.ts";
 import type { GatewayTool } from "../types.ts";
 
 /** Longest path of a socket: unix(7) gives 107 characters, macOS 103. */

@@ -1,4 +1,4 @@
-import { isFields, textOrNull } from "../agent-cli/protocol.ts";
+import { isFields, textOrNull } from "../agent-cli/index.ts";
 import { toolText } from "../tool-text.ts";
 
 /** A title that is the tool's name, bare or with a remark behind it: `bash`, `share_file (gateway MCP Server)`. */

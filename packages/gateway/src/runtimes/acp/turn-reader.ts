@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { keepNewest } from "../../lib/keep-newest.ts";
-import { type Fields, isFields, nameOrNull, textOrNull } from "../agent-cli/protocol.ts";
+import { type Fields, isFields, nameOrNull, textOrNull } from "../agent-cli/index.ts";
 import { MAX_CALLS, toolId, toolTitle } from "../tool-text.ts";
 import type { RuntimeEvent } from "../types.ts";
 import { retryEvent } from "../upstream.ts";

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { makeFolder } from "../../lib/guarded/folder.ts";
-import { readNamed } from "../../lib/guarded/read.ts";
+import { makeFolder, readNamed } from "../../lib/guarded/index.ts";
 import { isFields } from "./protocol.ts";
 
 const MAX_SETTINGS_BYTES = 4 * 1024 * 1024;

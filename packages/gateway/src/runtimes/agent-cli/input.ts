@@ -1,4 +1,4 @@
-import { readPinned } from "../../lib/guarded/read.ts";
+import { readPinned } from "../../lib/guarded/index.ts";
 import { historyText } from "../history-text.ts";
 import { type HistoryEntry, MAX_FILE_BYTES, type TurnInput } from "../types.ts";
 import type { Fields } from "./protocol.ts";

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
-import { readNamed } from "../../lib/guarded/read.ts";
+import { readNamed } from "../../lib/guarded/index.ts";
 import { runProgram } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import type { LoginState } from "../types.ts";

@@ -1,16 +1,8 @@
-import type { Clock } from "../../lib/clock.ts";
-import type { Reaper } from "../../lib/reaper.ts";
 import { noFacts } from "../status.ts";
 import type { Runtime } from "../types.ts";
+import type { BuiltinDeps } from "./deps.ts";
 import { openBuiltinSession } from "./session.ts";
 import { builtinSettings } from "./settings.ts";
-
-export interface BuiltinDeps {
-  clock: Clock;
-  /** Environment of the gateway. */
-  env: Readonly<Record<string, string | undefined>>;
-  reaper?: Reaper | undefined;
-}
 
 /**
  * Talks to a model provider directly, one process per session. The conversation lives in that process alone: it has

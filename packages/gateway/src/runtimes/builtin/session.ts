@@ -4,7 +4,7 @@ import { createLineSplitter } from "../../lib/jsonl.ts";
 import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import type { OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
-import type { BuiltinDeps } from "./index.ts";
+import type { BuiltinDeps } from "./deps.ts";
 import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent, type WireEvent } from "./protocol.ts";
 import type { BuiltinSettings } from "./settings.ts";
 

@@ -1,14 +1,7 @@
 import { routes } from "@agent-gateway/contract";
-import type { Access, Knock, SenderChannel } from "../../../channels/access/index.ts";
-import type { AgentConfig } from "../../../config/index.ts";
+import type { Knock, SenderChannel } from "../../../channels/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
-import { fileChannelRoutes } from "./file-access.ts";
-
-export interface AccessRouteDeps {
-  access: Access;
-  /** @throws GatewayError `AGENT_NOT_FOUND` */
-  requireAgent(agentId: string): AgentConfig;
-}
+import { type AccessRouteDeps, fileChannelRoutes } from "./file-access.ts";
 
 const done = () => json({ ok: true as const });
 const DEFAULT_ACCOUNT = "default";

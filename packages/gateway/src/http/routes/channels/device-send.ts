@@ -12,7 +12,7 @@ import {
 import type { AgentConfig } from "../../../config/index.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { detectFile } from "../../../lib/file-type.ts";
-import { type OpenedFile, openWithin } from "../../../lib/guarded/read.ts";
+import { type OpenedFile, openWithin } from "../../../lib/guarded/index.ts";
 import { PathError } from "../../../lib/safe-path.ts";
 
 export interface DeviceSendDeps {

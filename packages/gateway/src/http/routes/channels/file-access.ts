@@ -1,7 +1,13 @@
 import { routes } from "@agent-gateway/contract";
-import type { FileChannel, Knock } from "../../../channels/access/index.ts";
+import type { Access, FileChannel, Knock } from "../../../channels/index.ts";
+import type { AgentConfig } from "../../../config/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
-import type { AccessRouteDeps } from "./access.ts";
+
+export interface AccessRouteDeps {
+  access: Access;
+  /** @throws GatewayError `AGENT_NOT_FOUND` */
+  requireAgent(agentId: string): AgentConfig;
+}
 
 const done = () => json({ ok: true as const });
 

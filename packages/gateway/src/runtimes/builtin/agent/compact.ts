@@ -1,8 +1,8 @@
 import { generateText, type ModelMessage } from "ai";
 import type { ModelUse } from "../../types.ts";
+import type { Agent } from "./agent.ts";
 import { type Conversation, contextPercent, estimateTokens, transcriptOf } from "./conversation.ts";
 import { describeFailure } from "./failure.ts";
-import type { Agent } from "./turn.ts";
 import { useOf } from "./use.ts";
 
 /** Share of the context from which on the next turn begins with a compaction. */

@@ -3,12 +3,13 @@ import type { ToolSet } from "ai";
 import { createLineSplitter } from "../../../lib/jsonl.ts";
 import type { ModelUse } from "../../types.ts";
 import { type AgentInit, type FromAgent, KEY_VARIABLE, type ToAgent } from "../protocol.ts";
+import type { Agent } from "./agent.ts";
 import { compact } from "./compact.ts";
 import { contextPercent, createConversation } from "./conversation.ts";
 import { createModels } from "./models.ts";
 import { createRetryingFetch } from "./retry.ts";
 import { createGatewayTools } from "./tools.ts";
-import { type Agent, runTurn } from "./turn.ts";
+import { runTurn } from "./turn.ts";
 
 /** Serves one session over JSON lines until its input ends. */
 export function runAgent(input: Readable, output: Writable): void {

@@ -1,24 +1,14 @@
-import { type ModelMessage, stepCountIs, streamText, type ToolSet, type UserContent } from "ai";
-import { readPinned } from "../../../lib/guarded/read.ts";
+import { type ModelMessage, stepCountIs, streamText, type UserContent } from "ai";
+import { readPinned } from "../../../lib/guarded/index.ts";
 import { toolText } from "../../tool-text.ts";
 import { MAX_FILE_BYTES, type ModelUse, type TurnInput, type TurnOutcome } from "../../types.ts";
 import type { WireEvent } from "../protocol.ts";
+import type { Agent } from "./agent.ts";
 import { compact, needsCompaction } from "./compact.ts";
-import { type Conversation, contextPercent } from "./conversation.ts";
+import { contextPercent } from "./conversation.ts";
 import { describeFailure, type Failure } from "./failure.ts";
 import { imagesOf, isMcpResult, textOf } from "./mcp-result.ts";
-import type { Models } from "./models.ts";
 import { type CallUse, useOf } from "./use.ts";
-
-/** State of one session's process. */
-export interface Agent {
-  readonly models: Models;
-  readonly instructions: string | undefined;
-  readonly tools: ToolSet;
-  readonly conversation: Conversation;
-  readonly maxSteps: number;
-  log(level: "debug" | "warn", message: string, detail?: string): void;
-}
 
 type Emit = (event: WireEvent) => void;
 

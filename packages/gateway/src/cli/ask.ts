@@ -1,6 +1,6 @@
 import type { CallReply, RouteName } from "@agent-gateway/contract";
-import type { Connection } from "../connection.ts";
-import type { RouteInput } from "../request.ts";
+import type { Connection } from "./connection.ts";
+import type { RouteInput } from "./request.ts";
 
 /** Calls a route for its JSON. */
 export async function askFor<N extends RouteName>(

@@ -1,0 +1,3 @@
+export * from "./access.ts";
+export * from "./devicechat.ts";
+export * from "./health.ts";

@@ -1,0 +1,1 @@
+export function misplacedGlobals(path: string, text: string): string[];
