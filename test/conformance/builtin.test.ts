@@ -191,12 +191,13 @@ describe.skipIf(!hasFakeModel).each(providers)(
       await expect.poll(() => isAlive(pid)).toBe(false);
     });
 
-    test("a list of allowed tools leaves the others out, and a broken MCP server does not stop the agent", async () => {
+    test("a list of allowed tools leaves the others out, and a broken MCP server does not stop the agent, which is told of it [CONN-7]", async () => {
       const servers = { ...mcpServers, broken: { command: "/nowhere/server" } };
       const session = await open({ allowTools: ["echo"] }, { mcpServers: servers });
       await runTurn(session, "hello");
       expect(JSON.stringify((await lastRequest()).tools)).toContain("mcp__fixture__echo");
       expect(JSON.stringify((await lastRequest()).tools)).not.toContain("picture");
+      expect(JSON.stringify(await lastRequest())).toContain("their tools are missing: broken.");
     });
 
     test("takes images with a message", async () => {

@@ -11,6 +11,15 @@ import { createRetryingFetch } from "./retry.ts";
 import { createGatewayTools } from "./tools.ts";
 import { runTurn } from "./turn.ts";
 
+const NO_SERVERS: { tools: ToolSet; missing: string[] } = { tools: {}, missing: [] };
+
+/** Instructions that also tell the model which tools it lacks, so that it can say so. */
+function withMissing(instructions: string | undefined, missing: readonly string[]): string | undefined {
+  if (missing.length === 0) return instructions;
+  const note = `These tool servers could not be started, so their tools are missing: ${missing.join(", ")}.`;
+  return instructions === undefined ? note : `${instructions}\n\n${note}`;
+}
+
 /** Serves one session over JSON lines until its input ends. */
 export function runAgent(input: Readable, output: Writable): void {
   const send = (message: FromAgent) => void output.write(`${JSON.stringify(message)}\n`);
@@ -24,8 +33,8 @@ export function runAgent(input: Readable, output: Writable): void {
   let agent: Agent | undefined;
   let job = new AbortController();
 
-  async function connect({ mcpServers, allowTools }: AgentInit, toolImages: boolean): Promise<ToolSet> {
-    if (allowTools === false || Object.keys(mcpServers).length === 0) return {};
+  async function connect({ mcpServers, allowTools }: AgentInit, toolImages: boolean) {
+    if (allowTools === false || Object.keys(mcpServers).length === 0) return NO_SERVERS;
     const { connectServers } = await import("./mcp.ts");
     const warn = (text: string, detail: string) =>
       send({ type: "log", level: "warn", message: text, detail });
@@ -46,11 +55,11 @@ export function runAgent(input: Readable, output: Writable): void {
       emit: (event) => send({ type: "event", event }),
     });
     const models = await createModels({ ...message, apiKey: key, fetch: retrying });
-    const servers = await connect(message, models.toolImages);
+    const { tools, missing } = await connect(message, models.toolImages);
     agent = {
       models,
-      instructions: message.instructions,
-      tools: { ...servers, ...gatewayTools.create(message.tools) },
+      instructions: withMissing(message.instructions, missing),
+      tools: { ...tools, ...gatewayTools.create(message.tools) },
       conversation: createConversation(message.history, message.contextWindow),
       maxSteps: message.maxSteps,
       log: (level, text, detail) =>

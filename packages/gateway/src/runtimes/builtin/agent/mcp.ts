@@ -22,22 +22,25 @@ export interface ServerOptions {
 /**
  * Connects the agent's MCP servers at once and offers their tools as `mcp__<server>__<tool>`. A server that does not
  * answer is reported and left out. They end with this process' group.
+ * @returns the tools, and the names of the servers that were left out.
  */
 export async function connectServers(
   servers: Readonly<Record<string, McpServer>>,
   options: ServerOptions,
-): Promise<ToolSet> {
+): Promise<{ tools: ToolSet; missing: string[] }> {
+  const missing: string[] = [];
   const connected = await Promise.all(
     Object.entries(servers).map(async ([name, server]) => {
       try {
         return await toolsOf(name, server, options);
       } catch (error) {
+        missing.push(name);
         options.warn(`could not use the MCP server ${name}`, error instanceof Error ? error.message : "");
         return {};
       }
     }),
   );
-  return Object.assign({}, ...connected);
+  return { tools: Object.assign({}, ...connected), missing };
 }
 
 async function toolsOf(server: string, config: McpServer, options: ServerOptions): Promise<ToolSet> {
