@@ -13,4 +13,7 @@ export const rows = {
   "MIGRATE-4":
     "store downgrade takes the database back to an older schema, names what would be lost, and needs --discard for it.",
   "MIGRATE-5": "store contract leaves the database to gateways that know its schema.",
+  "IMPORT-WHOLE-1":
+    "An import shows nothing until all of it is stored, also when the gateway is killed meanwhile.",
+  "IMPORT-WHOLE-2": "An import that fails leaves nothing.",
 } as const;

@@ -1,4 +1,4 @@
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { readdir, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -211,8 +211,8 @@ describe("moving history", () => {
     expect(await readdir(store.spoolDir)).toEqual([]);
   });
 
-  it("an import that the end of the process cut off is finished at the next start", async () => {
-    const given = lines(40_000);
+  it("an import that the end of the process cut off shows nothing, and is finished at the next start [IMPORT-WHOLE-1]", async () => {
+    const given = lines(12_000);
     const body = ndjson(given);
     const running = send(body).catch((error: unknown) => error);
     const stored = () => store.db.all<{ n: number }>("SELECT count(*) AS n FROM messages")[0]!.n;
@@ -221,15 +221,59 @@ describe("moving history", () => {
     expect(await running).toBeInstanceOf(Error);
     const { home } = store;
     store = openStore({ home });
-    expect(stored()).toBeLessThan(40_000);
+    expect(stored()).toBeLessThan(12_000);
+    // What is staged is nobody's yet.
+    expect(await store.history.chats(agent)).toEqual([]);
+    expect(await store.history.sessions(agent)).toEqual([]);
     await writeFile(join(store.spoolDir, "left-over.ndjson"), "x");
     store.history.start();
     const under = "SELECT 1 FROM meta WHERE key LIKE 'import:%'";
     while (store.db.all(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(stored()).toBe(40_000);
-    expect((await store.history.chats(agent)).map((chat) => chat.messageCount)).toEqual([20_000, 20_000]);
-    expect(await send(body)).toMatchObject({ imported: 0, skipped: 40_000 });
+    expect(stored()).toBe(12_000);
+    expect((await store.history.chats(agent)).map((chat) => chat.messageCount)).toEqual([6_000, 6_000]);
+    expect(await send(body)).toMatchObject({ imported: 0, skipped: 12_000 });
     await expect(stat(join(store.spoolDir, "left-over.ndjson"))).rejects.toThrow();
+  });
+
+  it("joins chats and sessions that exist: each message is found once, in its place [IMPORT-WHOLE-1]", async () => {
+    const given = lines(900);
+    await send(ndjson(given.filter((_, i) => i % 3 === 0)));
+    await store.indexed();
+    await send(ndjson([...given, { ...given[0], sessionId: newId(), content: "another session" }]));
+    const found = async (q: string) =>
+      (await store.history.search({ agentId: agent, chatId: "api-0", q, limit: 9, offset: 0 })).total;
+    for (const again of [false, true]) {
+      expect(await found("message")).toBe(450);
+      expect(await found("東京")).toBe(450);
+      expect(await found("another session")).toBe(1);
+      if (!again) await store.indexed();
+    }
+    expect((await store.history.chats(agent)).map((chat) => chat.messageCount).sort()).toEqual([450, 451]);
+    expect((await store.history.sessions(agent)).map(({ messageCount }) => messageCount).sort()).toEqual([
+      1, 450, 450,
+    ]);
+    const order = (await read(agent, "api-0"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as Line).ts);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(store.db.all("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
+  });
+
+  it("an import that fails is removed whole [IMPORT-WHOLE-2]", async () => {
+    await send(ndjson(lines(10)));
+    const before = await read();
+    const given = ndjson([...lines(3000), ...lines(3000, { chatId: "api-new" })]);
+    const running = send(given).catch((error: unknown) => error);
+    const staged = () => store.db.all("SELECT 1 FROM messages LIMIT 1 OFFSET 1000").length > 0;
+    while (!staged()) await new Promise((resolve) => setImmediate(resolve));
+    // The file is all that the import goes by: a line of it that breaks after the check ends it.
+    const [name] = await readdir(store.spoolDir);
+    await truncate(join(store.spoolDir, name!), Buffer.byteLength(given) - 40);
+    expect(await running).toBeInstanceOf(Error);
+    expect(await read()).toBe(before);
+    expect(store.db.all("SELECT count(*) AS n FROM messages")).toEqual([{ n: 10 }]);
+    expect(store.db.all("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
   });
 
   it("an export can be of one chat, by its stored id or its chat_id, and of an unknown one is empty", async () => {

@@ -141,11 +141,9 @@ function readable(error: unknown, signal: AbortSignal): unknown {
     });
   }
   if (code === "ENOSPC" || /database or disk is full/.test(message)) {
-    return new GatewayError(
-      "UNAVAILABLE",
-      "The disk is too full for this import; what is stored already will be skipped when it is repeated.",
-      { headers: { connection: "close" } },
-    );
+    return new GatewayError("UNAVAILABLE", "The disk is too full for this import; nothing of it was kept.", {
+      headers: { connection: "close" },
+    });
   }
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE" || signal.aborted) {
     return new GatewayError("INVALID_REQUEST", "The body ended before it was complete.");

@@ -2,71 +2,76 @@ import { createHash } from "node:crypto";
 import { oneLine } from "../../../lib/one-line.ts";
 import type { ImportedMessage } from "../../imports.ts";
 import type { Connection } from "../connection.ts";
+import { placeFor, stagedAs, stagedUuid } from "./import-staged.ts";
 
-/** A session that imported messages go to, with what came in during this transaction. */
+/** The staged session that imported messages go to, with what came in during this transaction. */
 interface Target {
   session: number;
   chat: number;
+  /** The chat exists, so that its messages will move there. */
+  joins: boolean;
+  /** The session that they will be part of, if it exists. */
+  present: number | undefined;
   count: number;
   earliest: number;
   latest: number;
   preview: string;
 }
 
-/** Names a folder, like the ids that the gateway mints. */
-const KEEPABLE = /^(?!\.{1,2}$|-)[A-Za-z0-9._-]{1,128}$/;
 const DEFAULT_NAME = "Imported session";
 const PREVIEW_CHARS = 200;
 const MAX_NAME_CHARS = 1000;
 const MAX_GROUPS = 1000;
 
-/** Id for a session whose own is taken or cannot name a folder: the same each time, so that an import can be repeated. */
-function derivedId(agentId: string, { chatId, sessionId }: ImportedMessage): string {
-  const hex = createHash("sha256").update(`${agentId}\0${chatId}\0${sessionId}`).digest("hex");
-  // Version 8 and variant 10 of RFC 9562.
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
-
-/** Finds and makes the chats and sessions of an import, and stores messages that are not there yet. */
-export function createImportTarget(db: Connection, agentId: string) {
+/**
+ * Stores the messages of an import that are not there yet in chats and sessions of its own, which nobody else finds
+ * until {@link showStaged}. Messages of a chat that exists stay out of search until then, because there they are found
+ * by chat.
+ */
+export function createImportTarget(db: Connection, importing: { name: string; agentId: string }) {
+  const { name: importName, agentId } = importing;
+  const hidden = stagedAs(importName);
   const targets = new Map<string, Target>();
   const met = new Set<string>();
   const dirty = new Set<Target>();
   /** Messages already stored for the latest (session, ts) of each session; a `ts` may be shared by very many. */
   const groups = new Map<number, { ts: number; seen: Set<string> }>();
 
-  const chatRow = (line: ImportedMessage): number => {
+  const chatRow = (line: ImportedMessage): { chat: number; joins: boolean } => {
     const known = "SELECT id FROM chats WHERE agent_id = ? AND chat_id = ?";
-    const found = db.get(known, [agentId, line.chatId])?.id;
-    if (found !== undefined) return Number(found);
+    const find = (owner: string) => db.get(known, [owner, line.chatId])?.id as number | undefined;
+    const staged = find(hidden.alone);
+    if (staged !== undefined) return { chat: staged, joins: false };
+    const joining = find(hidden.joining);
+    if (joining !== undefined) return { chat: joining, joins: true };
+    const joins = find(agentId) !== undefined;
     const insert = "INSERT INTO chats (agent_id, chat_id, last_activity) VALUES (?, ?, ?)";
-    return db.run(insert, [agentId, line.chatId, line.ts]).lastInsertRowid;
+    const owner = joins ? hidden.joining : hidden.alone;
+    return { chat: db.run(insert, [owner, line.chatId, line.ts]).lastInsertRowid, joins };
   };
 
   const sessionRow = (line: ImportedMessage, chat: number): number => {
-    for (const uuid of [line.sessionId, derivedId(agentId, line)]) {
-      if (!KEEPABLE.test(uuid)) continue;
-      const found = db.get("SELECT id, chat FROM sessions WHERE uuid = ?", [uuid]);
-      if (found?.chat === chat) return Number(found.id);
-      if (found) continue;
-      const name = oneLine(line.sessionName, MAX_NAME_CHARS) ?? null;
-      return db.run(
-        `INSERT INTO sessions (uuid, chat, agent_id, name, unnamed, created_at, last_activity)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        [uuid, chat, agentId, name ?? DEFAULT_NAME, name === null ? 1 : 0, line.ts, line.ts],
-      ).lastInsertRowid;
-    }
-    throw new Error("a derived session id is taken");
+    const uuid = stagedUuid(importName, line.chatId, line.sessionId);
+    const found = db.get("SELECT id FROM sessions WHERE uuid = ?", [uuid])?.id;
+    if (found !== undefined) return Number(found);
+    const name = oneLine(line.sessionName, MAX_NAME_CHARS) ?? null;
+    return db.run(
+      `INSERT INTO sessions (uuid, chat, agent_id, name, unnamed, created_at, last_activity)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      [uuid, chat, hidden.alone, name ?? DEFAULT_NAME, name === null ? 1 : 0, line.ts, line.ts],
+    ).lastInsertRowid;
   };
 
   const targetOf = (line: ImportedMessage): Target => {
     const key = `${line.chatId}\0${line.sessionId}`;
     let target = targets.get(key);
     if (!target) {
-      const chat = chatRow(line);
+      const { chat, joins } = chatRow(line);
       target = {
         session: sessionRow(line, chat),
         chat,
+        joins,
+        present: joins ? placeFor(db, agentId, line.chatId, line.sessionId).present : undefined,
         count: 0,
         earliest: line.ts,
         latest: -1,
@@ -81,10 +86,14 @@ export function createImportTarget(db: Connection, agentId: string) {
   const fingerprint = (role: number, content: string) =>
     `${role}${content.length < 64 ? content : createHash("sha256").update(content).digest("base64")}`;
 
-  const seenAt = (session: number, ts: number): Set<string> => {
+  const seenAt = ({ session, present }: Target, ts: number): Set<string> => {
     const group = groups.get(session);
     if (group?.ts === ts) return group.seen;
-    const rows = db.all("SELECT role, content FROM messages WHERE session = ? AND ts = ?", [session, ts]);
+    const rows = db.all("SELECT role, content FROM messages WHERE session IN (?, ?) AND ts = ?", [
+      session,
+      present ?? session,
+      ts,
+    ]);
     const seen = new Set(rows.map((row) => fingerprint(Number(row.role), String(row.content))));
     if (groups.size >= MAX_GROUPS) groups.clear();
     groups.set(session, { ts, seen });
@@ -102,7 +111,7 @@ export function createImportTarget(db: Connection, agentId: string) {
       const target = targetOf(line);
       const role = line.role === "user" ? 0 : 1;
       const content = line.content.toWellFormed();
-      const seen = seenAt(target.session, line.ts);
+      const seen = seenAt(target, line.ts);
       const mark = fingerprint(role, content);
       if (seen.has(mark)) return false;
       seen.add(mark);
@@ -120,6 +129,7 @@ export function createImportTarget(db: Connection, agentId: string) {
         const steps = JSON.stringify(line.steps).toWellFormed();
         db.run("INSERT INTO message_steps (message, steps) VALUES (?, ?)", [lastInsertRowid, steps]);
       }
+      if (target.joins) db.run("DELETE FROM search_queue WHERE message = ?", [lastInsertRowid]);
       dirty.add(target);
       target.count++;
       target.earliest = Math.min(target.earliest, line.ts);

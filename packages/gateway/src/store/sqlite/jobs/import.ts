@@ -2,9 +2,11 @@ import type { ImportResult, ImportState, ReadImport } from "../../imports.ts";
 import type { Connection } from "../connection.ts";
 import type { JobContext } from "../protocol.ts";
 import { indexStep } from "../search/indexing.ts";
+import { removeStaged, showStaged } from "./import-staged.ts";
 import { createImportTarget } from "./import-target.ts";
 
 const SLICE_MS = 12;
+const SLICE_ROWS = 1000;
 const metaKey = (name: string) => `import:${name}`;
 
 function keep(db: Connection, state: ImportState): void {
@@ -17,7 +19,8 @@ const forget = (db: Connection, name: string) => db.run("DELETE FROM meta WHERE 
 
 /**
  * Job of the writer: stores the messages of a checked file and indexes them, in slices. How far it came is part of
- * each slice's transaction: called again with that state, it goes on where it was. A failure ends it for good.
+ * each slice's transaction: called again with that state, it goes on where it was. The last slice shows everything; a
+ * failure removes it.
  */
 export const storeImport =
   (read: ReadImport) =>
@@ -26,7 +29,7 @@ export const storeImport =
     { file, state: from }: { file: string; state: ImportState },
   ): Promise<ImportResult> => {
     const { db } = context;
-    const target = createImportTarget(db, from.agentId);
+    const target = createImportTarget(db, from);
     const lines = read(file, from.offset, from.line);
     let state = from;
     try {
@@ -34,6 +37,7 @@ export const storeImport =
         done = await context.slice(() => {
           const next = { ...state };
           const until = performance.now() + SLICE_MS;
+          let rows = 0;
           let line = lines.next();
           for (; !line.done; line = lines.next()) {
             const added = target.add(line.value.message);
@@ -41,12 +45,14 @@ export const storeImport =
             else next.skipped++;
             next.offset = line.value.end;
             next.line = line.value.number;
-            if (performance.now() > until) break;
+            if (++rows === SLICE_ROWS || performance.now() > until) break;
           }
           target.settle();
           next.sessions = Math.max(from.sessions, target.sessions);
-          if (line.done) forget(db, next.name);
-          else keep(db, next);
+          if (line.done) {
+            showStaged(db, next.name, next.agentId);
+            forget(db, next.name);
+          } else keep(db, next);
           state = next;
           return line.done === true;
         });
@@ -54,7 +60,10 @@ export const storeImport =
         context.signal.throwIfAborted();
       }
     } catch (error) {
-      if (!context.signal.aborted) await context.slice(() => forget(db, from.name)).catch(() => {});
+      if (!context.signal.aborted) {
+        // On a disk that is full this may fail, too: then it is still recorded, and the next start completes it.
+        await removeStaged(context, from.name, () => forget(db, from.name)).catch(() => {});
+      }
       throw error;
     } finally {
       lines.return(undefined);

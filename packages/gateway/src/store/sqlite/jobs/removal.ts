@@ -29,13 +29,15 @@ export function clearStatements(session: number): Statement[] {
 }
 
 /** Removes messages by id, all of one chat, and counts them out of it and their sessions. */
-function removeMessages(db: Connection, chat: number, ids: readonly number[]): void {
+function removeMessages(db: Connection, chat: number, ids: readonly number[], unindexed: boolean): void {
   const list = JSON.stringify(ids);
   const among = "(SELECT value FROM json_each(?))";
   const sessions = db.all(
     `SELECT session, count(*) AS n FROM messages WHERE id IN ${among} GROUP BY session`,
     [list],
   ) as Array<{ session: number; n: number }>;
+  // What the index does not hold is in its queue.
+  if (unindexed) db.run("INSERT OR IGNORE INTO search_queue SELECT value FROM json_each(?)", [list]);
   for (const { sql, params } of unindexStatements(`id IN ${among}`, [list])) db.run(sql, params);
   db.run(`DELETE FROM message_media WHERE message IN ${among}`, [list]);
   db.run(`DELETE FROM message_steps WHERE message IN ${among}`, [list]);
@@ -51,12 +53,19 @@ function removeMessages(db: Connection, chat: number, ids: readonly number[]): v
   }
 }
 
-async function removeSlices(context: JobContext, chat: number, select: string, params: readonly number[]) {
+/** @param unindexed whether they are neither in the index nor in its queue */
+export async function removeSlices(
+  context: JobContext,
+  chat: number,
+  select: string,
+  params: readonly number[],
+  unindexed = false,
+) {
   let removed = 0;
   while (!context.signal.aborted) {
     const count = await context.slice(() => {
       const ids = context.db.all(`${select} LIMIT ${SLICE_ROWS}`, params).map((row) => Number(row.id));
-      if (ids.length > 0) removeMessages(context.db, chat, ids);
+      if (ids.length > 0) removeMessages(context.db, chat, ids, unindexed);
       return ids.length;
     });
     removed += count;
