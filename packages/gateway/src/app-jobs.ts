@@ -1,27 +1,56 @@
 import { randomUUID } from "node:crypto";
-import { createJobs, forgetClosed, type Housekeeping, housekeeping, type JobsDeps } from "./jobs/index.ts";
+import {
+  createJobs,
+  forgetClosed,
+  type Housekeeping,
+  housekeeping,
+  type JobKind,
+  type JobsDeps,
+} from "./jobs/index.ts";
 import type { Store } from "./store/index.ts";
+
+const MINUTE_MS = 60_000;
 
 /** A room whose rows want regular work. */
 interface Kept {
   housekeeping: Housekeeping;
 }
 
-export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log" | "counters"> {
+export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
+  monitoring: { jobs: JobsDeps["counters"] };
   rows: Store;
   config(): { agents: readonly { id: string }[] };
   channels: Kept;
+  history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
   shares: Kept;
 }
 
 /** The scheduler with every kind of job that the rooms have. */
-export const createAppJobs = ({ rows, config, channels, shares, ...deps }: AppJobsDeps) =>
+export const createAppJobs = ({
+  rows,
+  config,
+  monitoring,
+  channels,
+  history,
+  shares,
+  ...deps
+}: AppJobsDeps) =>
   createJobs({
     ...deps,
     store: rows,
+    counters: monitoring.jobs,
     kinds: [
       housekeeping("channels.old", channels.housekeeping),
       housekeeping("shares.expired", shares.housekeeping),
+      {
+        name: "history.retention",
+        scope: "agent",
+        runs: "atLeastOnce",
+        limitMs: 120 * MINUTE_MS,
+        concurrency: 1,
+        backOff: { firstMs: 4_000, mostMs: 30 * MINUTE_MS },
+        ...history.retention,
+      },
       forgetClosed(rows, deps.clock),
     ],
     agents: () => config().agents.map(({ id }) => id),

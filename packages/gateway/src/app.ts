@@ -178,7 +178,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     log,
   });
 
-  const jobs = createAppJobs({ rows, config, counters: monitoring.jobs, clock, log, channels, shares });
+  const jobs = createAppJobs({ rows, config, monitoring, clock, log, channels, history, shares });
 
   const devicePlace = (agentId: string, account: string): ChannelPlace => ({
     agentId,
@@ -312,7 +312,6 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     server.recheck();
     runtimes.refresh(config().agents.map(({ id }) => id));
     sessions.reconfigure();
-    history.reconfigure();
     void jobs.reconfigure();
     void channels.reconfigure();
   });
@@ -371,7 +370,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
           name: "close",
           budgetMs: 1_000,
           async run() {
-            const rooms = [access, runtimes, history, store];
+            const rooms = [access, runtimes, store];
             const closed = Promise.allSettled([
               ...rooms.map(async (room) => room.close()),
               reaper.sweepAll(),

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RetentionAgent } from "../../../packages/gateway/src/history/index.ts";
 import { createRetention } from "../../../packages/gateway/src/history/retention.ts";
-import { isDue, type LocalHour, localHour } from "../../../packages/gateway/src/history/retention-time.ts";
+import {
+  isDue,
+  type LocalHour,
+  localHour,
+  nextHour,
+} from "../../../packages/gateway/src/history/retention-time.ts";
+import { createJobs } from "../../../packages/gateway/src/jobs/index.ts";
 import type { Clock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { newId, openStore, type Store } from "./store.ts";
@@ -45,6 +51,31 @@ describe("the hour of a clean-up", () => {
     }
   });
 
+  it("is planned once for every day of a year, also where summer time skips or repeats it [HIST-10]", () => {
+    for (const zone of [
+      "UTC",
+      "Europe/Berlin",
+      "America/New_York",
+      "Asia/Kathmandu",
+      "Australia/Lord_Howe",
+    ]) {
+      for (const hour of [0, 1, 2, 23]) {
+        const days: string[] = [];
+        for (let now = at("2026-01-01T00:00:00Z"); now < at("2027-01-01T00:00:00Z"); ) {
+          const next = nextHour(now, hour, zone);
+          expect(next).toBeGreaterThan(now);
+          const before = localHour(next - 1, zone);
+          expect(isDue(before, localHour(next, zone), hour) && before.hour !== hour).toBe(true);
+          days.push(localHour(next, zone).day);
+          // A clean-up may take any part of its hour.
+          now = next + (days.length % 4) * 899_000;
+        }
+        expect(days.length).toBeGreaterThanOrEqual(364);
+        expect(new Set(days).size).toBe(days.length);
+      }
+    }
+  });
+
   it("is not made up for by a gateway that was not running", () => {
     expect(isDue(undefined, { day: "2026-01-01", hour: 4 }, 3)).toBe(false);
     expect(isDue(undefined, { day: "2026-01-01", hour: 3 }, 3)).toBe(true);
@@ -67,14 +98,50 @@ describe("retention", () => {
     id,
     history: { retentionDays, cleanupHour, cleanupTimezone },
   });
-  const retention = () =>
-    createRetention({
+  /** A gateway's clean-ups; `tick` resolves when those that are due are done. */
+  const retention = () => {
+    const name = "history.retention";
+    const jobs = createJobs({
       store: store.rows,
       clock,
       log: silentLogger,
-      agents: () => agents,
-      mediaDir: (id) => join(store.mediaDir, id),
+      counters: { began: () => {}, ended: () => {} },
+      kinds: [
+        {
+          name,
+          scope: "agent",
+          runs: "atLeastOnce",
+          limitMs: DAY,
+          concurrency: 1,
+          backOff: { firstMs: 1_000, mostMs: 1_000 },
+          ...createRetention({
+            store: store.rows,
+            clock,
+            log: silentLogger,
+            agents: () => agents,
+            mediaDir: (id) => join(store.mediaDir, id),
+          }),
+        },
+      ],
+      agents: () => agents.map(({ id }) => id),
+      holder: "me",
+      random: () => 1,
+      node: "local",
+      alone: true,
     });
+    const started = jobs.start();
+    const due = async () => {
+      const rows = await store.rows.jobs.ofKinds([name]);
+      return rows.some(({ state, nextAt }) => state === "running" || nextAt <= now);
+    };
+    return {
+      async tick() {
+        await started;
+        await jobs.reconfigure();
+        await expect.poll(due, { timeout: 20_000 }).toBe(false);
+      },
+    };
+  };
   const count = (agentId: string) =>
     store.db.all<{ n: number }>(
       "SELECT count(*) AS n FROM messages m JOIN sessions s ON s.id = m.session WHERE s.agent_id = ?",
@@ -112,15 +179,14 @@ describe("retention", () => {
     await store.add("a", "api-x", [{ session: newId(), content: "old again", ts: now - 30 * DAY }]);
     now += 60_000;
     await daily.tick();
-    // Not twice a day with the same settings; other settings and a restart make the hour count anew.
+    // Not twice a day with the same settings, also over a restart; other settings make the hour count anew.
     expect(count("a")).toBe(2);
     agents = [kept("a", 11), kept("b", null), kept("c", 10, 5)];
     await daily.tick();
     expect(count("a")).toBe(1);
     await store.add("a", "api-x", [{ session: newId(), content: "old once more", ts: now - 30 * DAY }]);
     await retention().tick();
-    expect(count("a")).toBe(1);
-    await store.add("a", "api-x", [{ session: newId(), content: "old the next day", ts: now - 30 * DAY }]);
+    expect(count("a")).toBe(2);
     now = at("2026-06-02T03:00:00Z");
     await daily.tick();
     expect(count("a")).toBe(1);

@@ -102,7 +102,6 @@ export function openStore(
     },
     queued,
     async close(keep = false): Promise<void> {
-      await history.close();
       await db.close();
       if (!keep) rmSync(home, { recursive: true, force: true });
     },

@@ -94,16 +94,14 @@ export function createHistory(deps: HistoryDeps) {
     import: imports.run,
     clear: removal.clear,
     emptySession: removal.emptySession,
-    /** Finishes imports that were cut off and begins the daily clean-ups. */
+    /** The daily clean-ups, for the scheduler. */
+    retention,
+    /** Finishes imports that were cut off. */
     start() {
-      retention.start();
       void imports
         .resume()
         .catch((error) => deps.log.warn({ err: error }, "could not look for interrupted imports"));
     },
-    /** Checks at once whether changed settings make a clean-up due. */
-    reconfigure: () => void retention.tick(),
-    close: () => retention.close(),
   };
 }
 export type History = ReturnType<typeof createHistory>;
