@@ -18,7 +18,8 @@ const shown = ({ timestamp, type, data }: FeedEvent): string => {
   const facts = Object.entries(data).map(
     ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-  return `${printable([timestamp, type, ...facts].join("  ").replace(/\s*\n\s*/g, " "))}\n`;
+  const lines = [timestamp, type, ...facts].join("  ").split("\n");
+  return `${printable(lines.map((line) => line.trim()).join(" "))}\n`;
 };
 
 /** `events follow`: prints events until it is interrupted, and reconnects where it broke off. */
