@@ -30,6 +30,7 @@ describe("nouns and verbs", () => {
     expect(await run("meta", "openapi")).toHaveProperty("openapi");
     expect(await run("meta", "commands")).toHaveProperty("commands.0.name");
     expect(await run("models", "list")).toHaveProperty("models");
+    expect(await run("usage", "show", "--group", "day,key", "--by-key", "none")).toHaveProperty("rows", []);
 
     expect(await run("agents", "create", "third", "--description", "made here")).toMatchObject({
       agent: { id: "third", description: "made here" },

@@ -24,5 +24,6 @@ export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";
 export * from "./schemas/sessions.ts";
 export * from "./schemas/steps.ts";
+export * from "./schemas/usage.ts";
 export { readSse, type SseEvent } from "./sse-reader.ts";
 export { type Waiting, waitingOf } from "./waiting.ts";

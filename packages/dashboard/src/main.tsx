@@ -9,6 +9,7 @@ import "./app/styles/composer.css";
 import "./app/styles/markdown.css";
 import "./app/styles/tables.css";
 import "./app/styles/channels.css";
+import "./app/styles/usage.css";
 import { start } from "./state/start.ts";
 
 start();

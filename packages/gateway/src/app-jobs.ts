@@ -23,6 +23,7 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
   channels: Kept;
   history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
   shares: Kept;
+  usage: Kept;
 }
 
 /** The scheduler with every kind of job that the rooms have. */
@@ -33,6 +34,7 @@ export const createAppJobs = ({
   channels,
   history,
   shares,
+  usage,
   ...deps
 }: AppJobsDeps) =>
   createJobs({
@@ -51,6 +53,7 @@ export const createAppJobs = ({
         backOff: { firstMs: 4_000, mostMs: 30 * MINUTE_MS },
         ...history.retention,
       },
+      housekeeping("usage.days", usage.housekeeping),
       forgetClosed(rows, deps.clock),
     ],
     agents: () => config().agents.map(({ id }) => id),

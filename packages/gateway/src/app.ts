@@ -41,6 +41,7 @@ import {
 import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
 import { openStore } from "./store/index.ts";
+import { createUsage } from "./usage/index.ts";
 import { VERSION } from "./version.ts";
 import { createWebhooks } from "./webhooks/index.ts";
 
@@ -126,6 +127,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
   });
   const secretsFile = connectorSecretsFile(paths, env);
   const connectors = createConnectors({ config, secretsFile, onSecret, log });
+  const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
   const sessions = createSessions({
     store: rows,
     clock,
@@ -140,6 +142,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     tools: (scope) => shares.tools(scope),
     mcpServers: connectors.serversFor,
     counters: monitoring.turns,
+    usage,
     step: publishStep,
     cutOff: (turn) => channels.cutOff(turn),
   });
@@ -178,7 +181,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     log,
   });
 
-  const jobs = createAppJobs({ rows, config, monitoring, clock, log, channels, history, shares });
+  const jobs = createAppJobs({ rows, config, monitoring, clock, log, channels, history, shares, usage });
 
   const devicePlace = (agentId: string, account: string): ChannelPlace => ({
     agentId,
@@ -294,6 +297,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     }),
     ...routes.webhookRoutes({ webhooks, clock }),
     ...routes.eventRoutes({ feed, authenticator, config, clock }),
+    ...routes.usageRoutes({ usage, agentExists: (id) => agent(id) !== undefined }),
     ...routes.monitoringRoutes({ monitoring }),
   ];
   const server = createHttpServer({

@@ -10,6 +10,7 @@ import {
   commands,
   fieldsOf,
   fieldsOfCommand,
+  flagNames,
   flagsOf,
 } from "../../../packages/gateway/src/cli/fields.ts";
 import { GLOBAL_FLAGS, kebab, parseFlags, takeWords } from "../../../packages/gateway/src/cli/flags.ts";
@@ -47,7 +48,11 @@ describe("flags", () => {
       const fields = fieldsOf(route);
       const names = fields.map(({ name }) => kebab(name));
       expect(new Set(names).size, route.name).toBe(names.length);
-      for (const name of names) expect(GLOBAL_FLAGS.has(name), `${route.name} ${name}`).toBe(false);
+      for (const field of fields) {
+        const flags = flagNames([route], field);
+        expect(flags, `${route.name} ${field.name}`).not.toEqual([]);
+        for (const flag of flags) expect(GLOBAL_FLAGS.has(flag), `${route.name} ${flag}`).toBe(false);
+      }
       for (const flag of Object.keys(route.cli.flags ?? {}))
         expect(flagsOf(route).has(kebab(flag))).toBe(true);
     }

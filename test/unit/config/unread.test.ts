@@ -12,6 +12,7 @@ const HANDED_ON = [
   "orchestration.enabled",
   "oauthReturnUrl",
   "appBackup.cleanupTimezone",
+  "reflection.timezone",
   "agents.voice",
 ];
 /** Keys that the configuration's own code acts on. */

@@ -15,7 +15,8 @@ beforeAll(async () => {
   const send = endpoint(routes.sendMessage, ({ body, res }) => {
     if (!body.stream) {
       const reply = { request_id: "r", agent_id: "assistant", response: body.message, session_id: "s" };
-      return json({ ...reply, duration_ms: 1 });
+      const none = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+      return json({ ...reply, duration_ms: 1, usage: { ...none, cost: 0, estimated: false } });
     }
     res.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8" });
     if (body.message === "break") res.end(frames(delta(1, "half")));

@@ -7,7 +7,7 @@ import { startTestServer, TEST_KEYS } from "../../fixtures/http-server.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 const PATH = "/api/v1/agents/assistant/live";
-const ADMIN: Principal = { kind: "key", id: "", level: "admin", agents: "*" };
+const ADMIN: Principal = { kind: "key", id: "", keyId: null, level: "admin", agents: "*" };
 
 /** A server whose one socket route says what it was opened for, and repeats what it is told. */
 async function rig() {

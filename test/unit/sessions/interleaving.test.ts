@@ -182,6 +182,7 @@ async function run(seed: number): Promise<void> {
     tools: () => [],
     mcpServers: async () => ({}),
     counters: { received() {}, sent() {}, ended() {} },
+    usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
     step() {},
   } as unknown as SessionDeps);

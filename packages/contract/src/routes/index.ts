@@ -10,6 +10,7 @@ import * as media from "./media.ts";
 import * as messages from "./messages.ts";
 import * as ops from "./ops.ts";
 import * as sessions from "./sessions.ts";
+import * as usage from "./usage.ts";
 import * as webhooks from "./webhooks.ts";
 
 /** Every route by name, grouped by room. */
@@ -25,6 +26,7 @@ export const routes = {
   ...devicechat,
   ...events,
   ...ops,
+  ...usage,
   ...webhooks,
 };
 export type RouteName = keyof typeof routes;

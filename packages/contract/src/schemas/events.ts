@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { attachment } from "./messages.ts";
+import { usage } from "./usage.ts";
 
 /** What a turn emits, in order. The log numbers them from 1 as `seq`. */
 export const turnEvent = lazy(() =>
@@ -40,6 +41,7 @@ export const turnEvent = lazy(() =>
       duration_ms: z.number().optional(),
       interrupted: z.literal(true).optional(),
       attachments: z.array(attachment()).optional(),
+      usage: usage().optional(),
     }),
     z.object({ type: z.literal("error"), message: z.string(), code: z.string().optional() }),
   ]),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { MAX_LABEL_CHARS, MAX_MESSAGE_CHARS, MAX_MESSAGE_FILES } from "../limits.ts";
 import { chatId, label, sessionId } from "./common.ts";
+import { usage } from "./usage.ts";
 
 /** A file in the agent's media folder that belongs to its reply. A `file` always has a name, type and size. */
 export const attachment = lazy(() =>
@@ -82,6 +83,7 @@ export const messageReply = lazy(() =>
     duration_ms: z.number(),
     interrupted: z.literal(true).optional(),
     attachments: z.array(attachment()).optional(),
+    usage: usage(),
   }),
 );
 export const commandReply = lazy(() =>

@@ -2,6 +2,7 @@ import type { CallReply } from "@agent-gateway/contract";
 
 export type Agent = CallReply<"listAgents">["agents"][number];
 export type Session = CallReply<"listSessions">["sessions"][number];
+export type UsageReport = CallReply<"showUsage">;
 export type SessionInfo = CallReply<"sessionInfo">;
 export type Chat = CallReply<"listChats">["chats"][number];
 export type Message = CallReply<"listMessages">["messages"][number];

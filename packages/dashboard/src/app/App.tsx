@@ -4,6 +4,7 @@ import { ChannelsView } from "../views/channels/ChannelsView.tsx";
 import { ChatView } from "../views/chat/ChatView.tsx";
 import { HistoryView } from "../views/history/HistoryView.tsx";
 import { StatusView } from "../views/status/StatusView.tsx";
+import { UsageView } from "../views/usage/UsageView.tsx";
 import { Header } from "./Header.tsx";
 import { GatewayClosed, Login } from "./Login.tsx";
 import { DiskBanner, Notices } from "./Notices.tsx";
@@ -38,6 +39,8 @@ function View() {
       return <ChannelsView />;
     case "history":
       return <HistoryView />;
+    case "usage":
+      return <UsageView />;
     case "status":
       return <StatusView />;
   }

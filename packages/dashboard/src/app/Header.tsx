@@ -10,10 +10,10 @@ import { THEMES, type Theme, theme } from "../state/theme.ts";
 function targetOf(view: Route["view"]): string {
   const at = route.value;
   const home = homePlace();
-  const agentId = (at.view !== "status" && at.agentId) || home.agentId;
+  const agentId = ("agentId" in at && at.agentId) || home.agentId;
   if (view === "channels") return hashOf({ view, agentId });
   const chatId = at.view === "chat" && at.chatId ? at.chatId : home.chatId;
-  if (view === "status") return hashOf({ view });
+  if (view === "status" || view === "usage") return hashOf({ view });
   if (view === "history") return hashOf({ view, agentId, chatId: `api-${chatId}`, query: "" });
   return hashOf({ view, agentId, chatId, sessionId: undefined });
 }
@@ -22,6 +22,7 @@ const LINKS: { view: Route["view"]; label: string; icon: IconName }[] = [
   { view: "chat", label: "Chat", icon: "chat" },
   { view: "channels", label: "Channels", icon: "link" },
   { view: "history", label: "History", icon: "search" },
+  { view: "usage", label: "Usage", icon: "bars" },
   { view: "status", label: "Status", icon: "pulse" },
 ];
 

@@ -1,6 +1,7 @@
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const wholeDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const number = new Intl.NumberFormat();
 
 const sameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString();
@@ -10,6 +11,9 @@ export function shortTime(ms: number): string {
   const date = new Date(ms);
   return sameDay(date, new Date()) ? time.format(date) : day.format(date);
 }
+
+/** A day that is written `YYYY-MM-DD`. */
+export const formatDay = (text: string): string => wholeDay.format(Date.parse(text));
 
 export const fullTime = (ms: number): string => full.format(new Date(ms));
 export const formatNumber = (value: number): string => number.format(value);

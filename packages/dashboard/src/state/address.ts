@@ -3,6 +3,7 @@ export type Route =
   | { view: "chat"; agentId: string | undefined; chatId: string | undefined; sessionId: string | undefined }
   | { view: "history"; agentId: string | undefined; chatId: string | undefined; query: string }
   | { view: "channels"; agentId: string | undefined }
+  | { view: "usage" }
   | { view: "status" };
 
 const part = (text: string | undefined) => {
@@ -13,12 +14,12 @@ const part = (text: string | undefined) => {
   }
 };
 
-/** Reads `#/chat/<agent>/<chat>/<session>`, `#/history/<agent>/<chat>?q=…`, `#/channels/<agent>` and `#/status`; all else is the chat. */
+/** Reads `#/chat/<agent>/<chat>/<session>`, `#/history/<agent>/<chat>?q=…`, `#/channels/<agent>`, `#/usage` and `#/status`; all else is the chat. */
 export function parseHash(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [view, agent, chat, session] = path.split("/");
   const place = { agentId: part(agent), chatId: part(chat) };
-  if (view === "status") return { view };
+  if (view === "status" || view === "usage") return { view };
   if (view === "channels") return { view, agentId: place.agentId };
   if (view === "history") return { view, ...place, query: new URLSearchParams(search).get("q") ?? "" };
   return { view: "chat", ...place, sessionId: part(session) };
@@ -26,7 +27,7 @@ export function parseHash(hash: string): Route {
 
 /** The address of a route; inverse of `parseHash`. */
 export function hashOf(route: Route): string {
-  if (route.view === "status") return "#/status";
+  if (route.view === "status" || route.view === "usage") return `#/${route.view}`;
   const parts = [
     route.view,
     route.agentId,

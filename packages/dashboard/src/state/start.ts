@@ -14,7 +14,7 @@ const STATUS_MS = 4000;
 /** How often to check what keeps agents, or the gateway, from working. */
 const TROUBLE_MS = 15_000;
 
-const TITLES = { chat: "Chat", channels: "Channels", history: "History", status: "Status" };
+const TITLES = { chat: "Chat", channels: "Channels", history: "History", usage: "Usage", status: "Status" };
 
 /** Connects the parts of the state: each follows from the login and the address. */
 export function start(): void {

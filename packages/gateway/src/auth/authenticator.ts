@@ -7,6 +7,7 @@ import { createThrottle } from "./throttle.ts";
 
 /** A configured key: exactly one of `key` and `keyHash` (`sha256:<hex>`). */
 export interface KeyEntry {
+  id?: string | undefined;
   key?: string | undefined;
   keyHash?: string | undefined;
   /** Agent ids, or `*` for all, also as a list item; unset means all for an admin key, else none. */
@@ -61,6 +62,7 @@ function know(entry: KeyEntry): KnownKey {
       kind: "key",
       // A hash of the hash: the log must not help anyone guess a short key.
       id: `key-${sha256(Buffer.concat([Buffer.from("principal\0"), digest])).toString("hex", 0, 6)}`,
+      keyId: entry.id ?? digest.toString("hex", 0, 6),
       level: entry.admin ? "admin" : entry.write ? "write" : "key",
       agents: scope.includes("*") ? "*" : new Set(scope),
     }),

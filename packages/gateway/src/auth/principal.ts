@@ -4,6 +4,8 @@ export interface Principal {
   kind: "key" | "dashboard" | "none" | "open";
   /** Stable and not secret: names the key in logs and rate limits. */
   id: string;
+  /** Names the key to its owner: its configured `id`, else the beginning of its hash; null without a key. */
+  keyId: string | null;
   level: "key" | "write" | "admin";
   /** Agents that it may access. */
   agents: "*" | ReadonlySet<string>;

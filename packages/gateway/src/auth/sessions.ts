@@ -131,7 +131,13 @@ export function createDashboardSessions({
         session.saved = session.expiresAt;
         void keep(session);
       }
-      return { kind: "dashboard", id: `${ID_PREFIX}${session.keyId}`, level: "admin", agents: opener.agents };
+      return {
+        kind: "dashboard",
+        id: `${ID_PREFIX}${session.keyId}`,
+        keyId: opener.keyId,
+        level: "admin",
+        agents: opener.agents,
+      };
     },
     async close(token) {
       const digest = digestOf(token);

@@ -130,12 +130,12 @@ export function chooseRoute({ routes }: Command, parsed: Parsed): CliRoute {
   );
 }
 
-/** A field's names in help, its declared short flag first. */
+/** A field's names in help, its declared short flag first; its own unless a global flag has that. */
 export function flagNames(routes: readonly CliRoute[], field: Field): string[] {
   const flags = routes.flatMap(({ cli }) => Object.entries(cli.flags ?? {}));
   const declared = [...new Map(flags)].filter(([, name]) => name.split("=", 1)[0] === field.name);
   const own = field.name === "*" ? "path" : kebab(field.name);
-  return [...declared.map(([flag]) => kebab(flag)), own];
+  return [...declared.map(([flag]) => kebab(flag)), ...(GLOBAL_FLAGS.has(own) ? [] : [own])];
 }
 
 /** Every flag of a route: fields in any spelling, their declared short names, and `chat` for `chat_id` if free. */

@@ -57,6 +57,18 @@ function loadKeys(rawKeys: unknown, sources: Sources, problems: Problem[]): unkn
   });
 }
 
+/** Two keys with one id would see what the other used; the later one is known by its hash. */
+function dropRepeatedIds(keys: readonly unknown[], problems: Problem[]): void {
+  const ids = new Set<unknown>();
+  for (const [index, entry] of keys.entries()) {
+    if (!isRecord(entry) || entry.id === undefined) continue;
+    if (ids.has(entry.id)) {
+      delete entry.id;
+      problems.push(warning(`gateway.api.keys.${index}.id`, "another key has this id; it is ignored"));
+    } else ids.add(entry.id);
+  }
+}
+
 function checkUrls(gateway: {
   publicUrl?: string | undefined;
   oauthReturnUrl?: string | undefined;
@@ -122,6 +134,7 @@ export function loadGateway(
   else if (!isRecord(rawGateway.api)) resolved.api = rawGateway.api;
   else {
     const keys = loadKeys(rawGateway.api.keys, sources, problems);
+    if (Array.isArray(keys)) dropRepeatedIds(keys, problems);
     resolved.api = { ...(resolved.api as Raw), keys };
   }
   const parsed = gatewaySection.safeParse(resolved);

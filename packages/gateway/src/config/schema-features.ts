@@ -10,6 +10,14 @@ export const zone = (description: string) => z.string().optional().catch(undefin
 /** Marks a setting that is validated but not used by any part of the gateway yet. */
 export const unread = (description: string) => `${description} No effect yet.`;
 
+const amount = () => z.number().min(0).max(1_000_000);
+const price = z.looseObject({
+  input: amount().describe("Input tokens."),
+  output: amount().describe("Output tokens."),
+  cacheRead: amount().optional().describe("Input that the provider's cache held; like `input` when unset."),
+  cacheWrite: amount().optional().describe("Input that the provider's cache took; like `input` when unset."),
+});
+
 /** Sections of `gateway` that each belong to one feature. */
 export const featureSections = {
   customConnectors: z
@@ -38,6 +46,26 @@ export const featureSections = {
     .boolean()
     .default(true)
     .describe("Whether agents without their own entry may use a connected connector."),
+  spend: z
+    .looseObject({
+      currency: z
+        .string()
+        .regex(/^[A-Z]{3}$/, { error: "must be three capital letters" })
+        .default("USD")
+        .describe(
+          "Currency of all prices and costs. The built-in prices and what agent programs report are in USD.",
+        ),
+      timezone: zone(
+        "Time zone of the days that usage is added up by; `gateway.timezone` when unset or invalid.",
+      ),
+      prices: z
+        .record(z.string().min(1), price)
+        .default({})
+        .describe(
+          "Price per million tokens, by model id or its beginning and `*`; of several that fit, the longest. Stands over the built-in prices.",
+        ),
+    })
+    .prefault({}),
   selfHealing: z
     .looseObject({
       autoRecover: z

@@ -44,6 +44,15 @@ export const sessionSection = z
 
 export const apiKey = z
   .looseObject({
+    id: z
+      .string()
+      .regex(/^(?![0-9a-f]{12}$)[a-z0-9][a-z0-9_-]{0,31}$/, {
+        error: "must be a-z 0-9 _ -, and not 12 hex digits",
+      })
+      .optional()
+      .describe(
+        "Name of the key where its usage is shown; the first 12 hex digits of its SHA-256 when unset.",
+      ),
     key: z.string().min(1).optional().describe("The key, usually as a variable."),
     keyHash: z
       .string()
@@ -284,10 +293,15 @@ export const configFile = z.looseObject({
 });
 
 /** `gateway` with every time zone resolved. */
-export type GatewaySection = Omit<Known<z.output<typeof gatewaySection>>, "timezone" | "history"> & {
+export type GatewaySection = Omit<
+  Known<z.output<typeof gatewaySection>>,
+  "timezone" | "history" | "spend"
+> & {
   timezone: string;
   history: HistorySection;
+  spend: SpendSection;
 };
+type SpendSection = Omit<Known<z.output<typeof gatewaySection>["spend"]>, "timezone"> & { timezone: string };
 type HistorySection = Omit<Known<z.output<typeof gatewaySection>["history"]>, "cleanupTimezone"> & {
   cleanupTimezone: string;
 };

@@ -20,6 +20,7 @@ export function firstTimezone(...names: readonly (string | undefined)[]): string
 interface Zones {
   timezone?: string | undefined;
   history: { cleanupTimezone?: string | undefined };
+  spend: { timezone?: string | undefined };
   appBackup: { cleanupTimezone?: string | undefined };
   skillLearning: { pruneTimezone?: string | undefined };
   dreaming: { dreamTimezone?: string | undefined };
@@ -30,6 +31,7 @@ interface Zones {
 export function ownTimezones(gateway: Zones): Record<string, string | undefined> {
   return {
     "history.cleanupTimezone": gateway.history.cleanupTimezone,
+    "spend.timezone": gateway.spend.timezone,
     "appBackup.cleanupTimezone": gateway.appBackup.cleanupTimezone,
     "skillLearning.pruneTimezone": gateway.skillLearning.pruneTimezone,
     "dreaming.dreamTimezone": gateway.dreaming.dreamTimezone,
@@ -45,6 +47,7 @@ export function withTimezones<G extends Zones>(gateway: G) {
     ...gateway,
     timezone,
     history: { ...gateway.history, cleanupTimezone: decide(gateway.history.cleanupTimezone) },
+    spend: { ...gateway.spend, timezone: decide(gateway.spend.timezone) },
     appBackup: { ...gateway.appBackup, cleanupTimezone: decide(gateway.appBackup.cleanupTimezone) },
     skillLearning: { ...gateway.skillLearning, pruneTimezone: decide(gateway.skillLearning.pruneTimezone) },
     dreaming: { ...gateway.dreaming, dreamTimezone: decide(gateway.dreaming.dreamTimezone) },

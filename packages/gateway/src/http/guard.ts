@@ -38,10 +38,11 @@ export interface Guard {
 const NOBODY: Principal = Object.freeze({
   kind: "none",
   id: "none",
+  keyId: null,
   level: "key",
   agents: new Set<string>(),
 });
-const OPEN: Principal = Object.freeze({ kind: "open", id: "open", level: "admin", agents: "*" });
+const OPEN: Principal = Object.freeze({ kind: "open", id: "open", keyId: null, level: "admin", agents: "*" });
 
 /** Guards the routes with the configured keys and the dashboard's sessions. */
 export function createGuard({ authenticator, sessions, agentExists, onLoopback }: GuardDeps): Guard {

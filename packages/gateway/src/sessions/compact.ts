@@ -41,7 +41,7 @@ export function createCompaction(room: {
     };
   };
 
-  const summarise = async (agent: AgentConfig, row: SessionRow): Promise<Compacted> => {
+  const summarise = async (agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<Compacted> => {
     const ids = store.messageIds(row.id, row.summary_upto);
     if (ids.length <= KEEP_MESSAGES) return { success: true, keptMessages: ids.length, archivedMessages: 0 };
     const turn = turns.start({
@@ -49,6 +49,7 @@ export function createCompaction(room: {
       session: row,
       requestId: randomUUID(),
       kind: "compact",
+      keyId,
       text: SUMMARY_PROMPT,
       softMs: SUMMARY_SOFT_MS,
       holds: true,
@@ -78,9 +79,9 @@ export function createCompaction(room: {
 
   return {
     /** Throws `SESSION_BUSY`, `CAPACITY`, `AGENT_FAILED`. */
-    async compact(agent: AgentConfig, row: SessionRow): Promise<Compacted> {
+    async compact(agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<Compacted> {
       if (turns.running(row.uuid)) throw new GatewayError("SESSION_BUSY");
-      return holds.during(row.uuid, () => summarise(agent, row));
+      return holds.during(row.uuid, () => summarise(agent, row, keyId));
     },
 
     /** Starts the session's process without a turn; a failure shows at the next message. */

@@ -14,6 +14,7 @@ export interface GreetRequest {
   agent: AgentConfig;
   requestId: string;
   softMs: number;
+  keyId: string | null;
   /** The session, looked up again; throws when it is gone or busy. */
   session: () => SessionRow;
 }
@@ -34,14 +35,20 @@ export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns,
     }
   };
 
-  const greet = async ({ agent, session, requestId, softMs }: GreetRequest): Promise<Turn | undefined> => {
+  const greet = async ({
+    agent,
+    session,
+    requestId,
+    softMs,
+    keyId,
+  }: GreetRequest): Promise<Turn | undefined> => {
     const text = await readInside(agent.workspace, GREETING_FILE, MAX_GREETING_BYTES).then(
       (bytes) => bytes.toString("utf8"),
       () => "",
     );
     const row = session();
     if (text.trim() === "") return undefined;
-    const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs });
+    const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs, keyId });
     await inWorkspace(agent, (folder) => folder.remove(GREETING_FILE));
     try {
       await turn.started;

@@ -51,6 +51,8 @@ export interface Incoming {
   videoParams?: object | undefined;
   softMs: number;
   kind?: "message" | "greeting" | "injection" | "channel";
+  /** The API key that sends it, if any. */
+  keyId?: string | null;
   /** The text for the agent, if it differs from `text`, which history keeps. */
   told?: string;
   /** Row of the user message that an earlier run of this turn stored; no second one is stored. */
@@ -200,6 +202,7 @@ export function createSessions(deps: SessionDeps) {
         session: row ?? { chat_id: chatId, uuid, id: undefined },
         requestId: incoming.requestId,
         kind: incoming.kind ?? "message",
+        keyId: incoming.keyId,
         text: incoming.told ?? withContext(incoming),
         files,
         ...(incoming.closing && { closing: incoming.closing }),
@@ -233,13 +236,14 @@ export function createSessions(deps: SessionDeps) {
       sessionId: string,
       requestId: string,
       softMs: number,
+      keyId: string | null,
     ): Promise<Turn | undefined> {
       const session = () => {
         const row = require(agent.id, chatId, sessionId);
         requireFree(row);
         return row;
       };
-      return greet({ agent, session, requestId, softMs });
+      return greet({ agent, session, requestId, softMs, keyId });
     },
 
     async create(
@@ -322,7 +326,8 @@ export function createSessions(deps: SessionDeps) {
       await commit(fromStatements(store.update(row.id, { model_override: model })));
     },
 
-    recover: () => recoverTurns({ commit, store, clock, log: deps.log, cutOff: deps.cutOff }),
+    recover: () =>
+      recoverTurns({ commit, store, clock, log: deps.log, cutOff: deps.cutOff, usage: deps.usage }),
     /** Applies a changed configuration to idle processes and spares. */
     reconfigure() {
       pool.reconfigure();

@@ -1,8 +1,8 @@
-import type { Attachment } from "@agent-gateway/contract";
+import type { Attachment, Usage } from "@agent-gateway/contract";
 import type { AgentConfig, Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { GatewayTool, InputFile, OpenOptions, Runtime } from "../runtimes/index.ts";
+import type { GatewayTool, InputFile, OpenOptions, Runtime, TurnUse } from "../runtimes/index.ts";
 import type { Change, Store } from "../store/index.ts";
 
 /** What sessions need from the media room. */
@@ -53,6 +53,21 @@ export interface CutOffTurn {
   produced: boolean;
 }
 
+/** What sessions need from the usage room. */
+export interface UsagePort {
+  /** What a turn used, and the changes to be committed with its end. */
+  record(turn: {
+    requestId: string;
+    agentId: string;
+    keyId: string | null;
+    chatId: string;
+    session: string;
+    model: string | undefined;
+    used: TurnUse | undefined;
+    chars: { told: number; said: number };
+  }): { usage: Usage; change: readonly Change[] };
+}
+
 /** Session counts, for `/status` and `/metrics`. */
 export interface TurnCounters {
   received(agentId: string): void;
@@ -77,6 +92,7 @@ export interface SessionDeps {
   /** Tool servers outside the gateway that a new process of the agent gets. Never rejects. */
   mcpServers(agent: AgentConfig): Promise<OpenOptions["mcpServers"]>;
   counters: TurnCounters;
+  usage: UsagePort;
   /** Changes committed together with the closing of a turn that a crash cut off. */
   cutOff(turn: CutOffTurn): readonly Change<unknown>[] | Promise<readonly Change<unknown>[]>;
   /** Called at each labelled step of a turn; the crash tests end the process there. */

@@ -14,10 +14,11 @@ export async function recoverTurns(deps: {
   clock: Clock;
   log: Logger;
   cutOff: SessionDeps["cutOff"];
+  usage: SessionDeps["usage"];
 }): Promise<number> {
   const { commit, store, clock, log } = deps;
   const cutOff = store.runningTurns();
-  for (const { request_id: requestId, session: rowId } of cutOff) {
+  for (const { request_id: requestId, session: rowId, key_id: keyId, told_chars: told } of cutOff) {
     const session = store.byRowId(rowId);
     const parts = store.parts(requestId);
     const text = parts.join("");
@@ -37,6 +38,19 @@ export async function recoverTurns(deps: {
         store.dropParts(requestId),
         store.settle(rowId, null),
       ),
+      // What a program reported was lost with it.
+      ...(session
+        ? deps.usage.record({
+            requestId,
+            agentId: session.agent_id,
+            keyId,
+            chatId: session.chat_id,
+            session: session.uuid,
+            model: session.model ?? undefined,
+            used: undefined,
+            chars: { told: parts.length > 0 ? (told ?? 0) : 0, said: text.length },
+          }).change
+        : []),
       ...others,
     );
     log.warn(

@@ -28,6 +28,7 @@ export function createCommandRunner(sessions: Sessions, models: CommandModels) {
     chatId: string,
     sessionId: string | undefined,
     command: Command,
+    keyId: string | null = null,
   ): Promise<CommandReply> => {
     const row =
       sessionId === undefined
@@ -48,7 +49,7 @@ export function createCommandRunner(sessions: Sessions, models: CommandModels) {
           await sessions.clear(row);
           return { cleared: true };
         case "/compact":
-          return { ...(await sessions.compact(agent, row)) };
+          return { ...(await sessions.compact(agent, row, keyId)) };
         case "/stop":
           return { stopped: await sessions.stop(row) };
         case "/restart":

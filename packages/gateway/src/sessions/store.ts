@@ -169,11 +169,16 @@ export function createSessionStore(db: Database) {
       };
     },
 
-    startTurn(uuid: string, requestId: string, kind: string, now: number): Statement {
+    startTurn(
+      uuid: string,
+      requestId: string,
+      { kind, keyId, text }: { kind: string; keyId?: string | null | undefined; text: string },
+      now: number,
+    ): Statement {
       return {
-        sql: `INSERT INTO turns (request_id, session, kind, state, started_at)
-              SELECT ?, id, ?, 'running', ? FROM sessions WHERE uuid = ?`,
-        params: [requestId, kind, now, uuid],
+        sql: `INSERT INTO turns (request_id, session, kind, state, started_at, key_id, told_chars)
+              SELECT ?, id, ?, 'running', ?, ?, ? FROM sessions WHERE uuid = ?`,
+        params: [requestId, kind, now, keyId ?? null, text.length, uuid],
       };
     },
     /** A session has at most one running turn, so the small index of running turns finds it. */
@@ -231,8 +236,8 @@ export function createSessionStore(db: Database) {
       return { sql: "DELETE FROM sessions WHERE id = ?", params: [session] };
     },
     runningTurns() {
-      return db.all<{ request_id: string; session: number }>(
-        "SELECT request_id, session FROM turns WHERE state = 'running' ORDER BY id",
+      return db.all<Pick<Tables["turns"], "request_id" | "session" | "key_id" | "told_chars">>(
+        "SELECT request_id, session, key_id, told_chars FROM turns WHERE state = 'running' ORDER BY id",
       );
     },
     /** Text pieces of a turn that was cut off, in order. A piece may be empty; no pieces mean that the agent sent nothing. */

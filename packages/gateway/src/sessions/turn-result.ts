@@ -1,4 +1,4 @@
-import type { Attachment, ErrorCode, TurnEvent } from "@agent-gateway/contract";
+import type { Attachment, ErrorCode, TurnEvent, Usage } from "@agent-gateway/contract";
 import type { SharedFile } from "./ports.ts";
 import { TextOverflow } from "./turn-cap.ts";
 
@@ -14,6 +14,8 @@ export interface TurnResult {
   /** Files that the agent shared in a channel's chat. */
   files: SharedFile[];
   durationMs: number;
+  /** Undefined when the turn could not begin. */
+  usage?: Usage;
   /** False when the end of the turn could not be written. */
   stored: boolean;
 }
@@ -59,6 +61,7 @@ export function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
     text: result.text,
     session_id: sessionId,
     duration_ms: result.durationMs,
+    ...(result.usage && { usage: result.usage }),
     ...(result.attachments.length > 0 && { attachments: result.attachments }),
     ...(result.status === "interrupted" && { interrupted: true }),
   };

@@ -24,6 +24,8 @@ export interface TurnRequest {
   session: SessionRow | { chat_id: string; uuid: string; id: undefined };
   requestId: string;
   kind: TurnKind;
+  /** The API key that caused it, if any. */
+  keyId?: string | null | undefined;
   /** The text for the agent. */
   text: string;
   files?: readonly InputFile[];
@@ -36,7 +38,7 @@ export interface TurnRequest {
   /** The agent is given no message above this id: those belong to an earlier run of the same turn. */
   uptoId?: number;
   /** Runs instead of asking the agent; if it returns no text, the agent is asked after all. */
-  act?: (runtime: RuntimeSession) => Promise<{ summary: string | null } | null>;
+  act?: (runtime: RuntimeSession) => ReturnType<RuntimeSession["compact"]>;
   /** The caller itself holds the session; no other turn begins in it. */
   holds?: boolean;
   /** The turn is interrupted after this time plus `hardCapMs`. */

@@ -53,6 +53,8 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     let stopReason: StopReason | undefined;
     let forceEnd: (outcome: TurnOutcome) => void = () => {};
     let interruptible = false;
+    /** The agent was told something, so what it reports nothing of is estimated. */
+    let asked = false;
     /** What the end of the turn stores is decided; nothing changes it any more. */
     let ending = false;
     const parts = createPartWriter({ requestId, commit, store, clock, log });
@@ -88,7 +90,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
           ...(request.store && row?.unnamed !== 0 ? [store.nameAfter(uuid, request.store.content)] : []),
         ),
         ...(request.also ?? []),
-        fromStatements(store.startTurn(uuid, requestId, request.kind, startedAt)),
+        fromStatements(store.startTurn(uuid, requestId, request, startedAt)),
       ];
       deps.step("before-user-row");
       await commit(...changes);
@@ -113,7 +115,9 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
         // Work that replaces asking the agent cannot be interrupted: a stop ends the process instead.
         const own = stopReason ? null : await request.act?.(runtime);
         if (stopReason) return { status: "interrupted", text: "" };
-        if (own?.summary) return { status: "done", text: own.summary };
+        if (own?.summary)
+          return { status: "done", text: own.summary, ...(own.usage && { usage: own.usage }) };
+        asked = true;
         interruptible = true;
         const told = request.kind === "channel" ? request.text : withoutChannelMessages(request.text);
         const input = { text: told, files: request.files ?? [] };
@@ -144,12 +148,23 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       if (turnLog.text === "" && text !== "" && status === "done") emit({ type: "text", text });
       await agentSays.close();
       const { attachments, produced } = agentSays;
+      const used = deps.usage.record({
+        requestId,
+        agentId: agent.id,
+        keyId: request.keyId ?? null,
+        chatId: session.chat_id,
+        session: uuid,
+        model: outcome.model,
+        used: outcome.usage,
+        chars: asked ? { told: request.text.length, said: text.length } : { told: 0, said: 0 },
+      });
       const result: TurnResult = {
         status,
         text,
         attachments,
         files,
         durationMs,
+        usage: used.usage,
         stored: true,
         ...(error !== undefined && { error }),
       };
@@ -178,6 +193,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
             program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
           }),
         ),
+        ...used.change,
         ...(request.closing?.({ result, reason, produced }) ?? []),
       ];
       deps.step("before-assistant-row");

@@ -15,6 +15,7 @@ import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
 import { createShares, type StoredShares } from "./sql/shares.ts";
 import { createTraces, type Traces } from "./sql/traces.ts";
+import { createUsage, type StoredUsage } from "./sql/usage.ts";
 import {
   createExports,
   createImports,
@@ -46,6 +47,7 @@ export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
 export type { Positions, StoredPlace } from "./sql/positions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
+export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
 export { inspectStore, type Loss, openVersions, type StoreFacts } from "./sqlite/index.ts";
 
 /** What each change of a commit answers. */
@@ -69,6 +71,7 @@ export interface Store {
   readonly positions: Positions;
   readonly shares: StoredShares;
   readonly traces: Traces;
+  readonly usage: StoredUsage;
   /**
    * Makes the changes together or not at all, in their order; resolves, with what each answers, when they are durable.
    * Rejects with nothing changed.
@@ -115,6 +118,7 @@ export function createStore(db: Database): Store {
     positions: createPositions(sql),
     shares: createShares(sql),
     traces: createTraces(sql),
+    usage: createUsage(sql),
     async commit<const C extends readonly Change<unknown>[]>(...changes: C) {
       const statements = changes.flatMap(statementsOf);
       const results = await db.write(...statements);

@@ -10,4 +10,5 @@ export * from "./models.ts";
 export * from "./monitoring.ts";
 export * from "./sessions.ts";
 export * from "./shares.ts";
+export * from "./usage.ts";
 export * from "./webhooks.ts";

@@ -96,6 +96,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       response: result.text,
       session_id: turn.sessionId,
       duration_ms: result.durationMs,
+      usage: result.usage!,
       ...(result.status === "interrupted" && { interrupted: true as const }),
       ...(result.attachments.length > 0 && { attachments: result.attachments }),
     };
@@ -110,7 +111,8 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         throw new GatewayError("FORBIDDEN", "store_user_message: false requires a write or admin key.");
       }
       const chatId = `api-${body.chat_id}`;
-      if (command) return json(await deps.runCommand(agent, chatId, body.session_id, command));
+      if (command)
+        return json(await deps.runCommand(agent, chatId, body.session_id, command, principal.keyId));
       // Commands stay allowed: they are how an owner frees space.
       deps.takeSpace();
       using _place = body.stream ? deps.takeStream(principal.id) : undefined;
@@ -124,6 +126,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         storeUserMessage: body.store_user_message,
         imageParams: compact(body.image_params),
         videoParams: compact(body.video_params),
+        keyId: principal.keyId,
         softMs: body.timeout_ms,
       });
       if (!body.stream) return json(await wholeReply(turn, body.timeout_ms));
@@ -148,6 +151,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         session_id,
         context.requestId,
         GREETING_SOFT_MS,
+        context.principal.keyId,
       );
       return turn ? await stream(context, turn) : { status: 204, empty: true };
     }),
@@ -166,6 +170,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
         senderName: context.body.senderName,
         softMs: budgetMs,
         kind: "injection",
+        keyId: context.principal.keyId,
       });
       return await stream(context, turn, budgetMs);
     }),

@@ -52,9 +52,9 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
       await sessions.clear(row);
       return json({ cleared: true as const, sessionId: row.uuid });
     }),
-    endpoint(routes.compactSession, async ({ params, body }) => {
+    endpoint(routes.compactSession, async ({ params, body, principal }) => {
       const row = rowOf(params.agentId, body.chat_id, params.sessionId);
-      return json(await sessions.compact(deps.requireAgent(params.agentId), row));
+      return json(await sessions.compact(deps.requireAgent(params.agentId), row, principal.keyId));
     }),
     endpoint(routes.stopSession, async ({ params, body }) =>
       json({ stopped: await sessions.stop(rowOf(params.agentId, body.chat_id, params.sessionId)) }),

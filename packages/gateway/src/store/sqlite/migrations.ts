@@ -100,6 +100,23 @@ export const MIGRATIONS: readonly string[] = [
      data TEXT NOT NULL, message INTEGER);
    CREATE TABLE event_numbers (last INTEGER NOT NULL, removed INTEGER NOT NULL);
    INSERT INTO event_numbers (last, removed) VALUES (0, 0);`,
+  `CREATE TABLE usage (
+     id INTEGER PRIMARY KEY, request_id TEXT NOT NULL, at INTEGER NOT NULL, pending INTEGER,
+     day TEXT NOT NULL, agent_id TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL, source TEXT NOT NULL,
+     session TEXT NOT NULL, turns INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+     cache_read_tokens INTEGER NOT NULL, cache_write_tokens INTEGER NOT NULL, cost INTEGER NOT NULL,
+     estimated INTEGER NOT NULL, unpriced INTEGER NOT NULL);
+   CREATE INDEX usage_pending ON usage (pending, id) WHERE pending IS NOT NULL;
+   CREATE INDEX usage_at ON usage (at);
+   CREATE TABLE usage_days (
+     day TEXT NOT NULL, agent_id TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL, source TEXT NOT NULL,
+     session TEXT NOT NULL, turns INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+     cache_read_tokens INTEGER NOT NULL, cache_write_tokens INTEGER NOT NULL, cost INTEGER NOT NULL,
+     estimated INTEGER NOT NULL, unpriced INTEGER NOT NULL,
+     PRIMARY KEY (day, agent_id, key_id, model, source, session)) WITHOUT ROWID;
+   CREATE INDEX usage_days_agent ON usage_days (agent_id);
+   ALTER TABLE turns ADD COLUMN key_id TEXT;
+   ALTER TABLE turns ADD COLUMN told_chars INTEGER;`,
 ];
 
 /** Steps after which a gateway that does not know them would do harm. */

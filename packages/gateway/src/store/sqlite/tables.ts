@@ -59,6 +59,10 @@ export interface Tables {
     state: "running" | "done" | "interrupted" | "failed";
     started_at: number;
     ended_at: number | null;
+    /** The API key that caused it. */
+    key_id: string | null;
+    /** Length of what the agent was told, in characters. */
+    told_chars: number | null;
   };
   /** Text of a running turn, appended as it arrives, so that it survives a crash. */
   turn_parts: { id: number; request_id: string; text: string };
