@@ -248,8 +248,8 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
     ...routes.shareRoutes({
       shares,
       agentExists: (id) => agent(id) !== undefined,
-      requireSessionDir: (id, chat, session) =>
-        paths.sessionDir(id, `api-${chat}`, sessions.require(id, `api-${chat}`, session).uuid),
+      requireSessionDir: async (id, chat, session) =>
+        paths.sessionDir(id, `api-${chat}`, (await sessions.require(id, `api-${chat}`, session)).uuid),
     }),
     ...routes.agentRoutes({
       agents,

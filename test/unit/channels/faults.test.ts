@@ -7,14 +7,14 @@ import { startIntake } from "./intake/harness.ts";
 function faultyDatabase() {
   const db = memoryDatabase();
   const fault: { failing: RegExp | undefined } = { failing: undefined };
-  const all: typeof db.all = (sql, params) => {
+  const read: typeof db.read = async (sql, params) => {
     if (fault.failing?.test(sql)) {
       fault.failing = undefined;
       throw new Error("disk I/O error");
     }
-    return db.all(sql, params);
+    return db.read(sql, params);
   };
-  return { db: { ...db, all }, fault };
+  return { db: { ...db, read }, fault };
 }
 
 describe("a read of the database that fails once", () => {

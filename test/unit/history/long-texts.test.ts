@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { imageParams, videoParams } from "../../../packages/contract/src/schemas/messages.ts";
 import type { Page } from "../../../packages/gateway/src/history/index.ts";
-import { createSessionStore } from "../../../packages/gateway/src/sessions/store.ts";
+import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { newId, openStore, type Store } from "./store.ts";
 
 const MIB = 1024 * 1024;
@@ -56,18 +56,19 @@ it.each(["asc", "desc"] as const)(
   },
 );
 
-it("a new process is told the newest that fits, and the beginning of a text that does not [HARD-TEXT-2]", () => {
-  const sessions = createSessionStore(store.db);
-  const row = sessions.find("a", "api-x", session)!;
-  const ids = sessions.messageIds(row.id, 0);
-  const told = (upto: number) => sessions.recent(row.id, 50, 0, ids[upto]!).map(({ text }) => text);
-  expect(told(11)).toEqual(["b", "c", "last"]);
-  const [alone, ...rest] = told(8);
+it("a new process is told the newest that fits, and the beginning of a text that does not [HARD-TEXT-2]", async () => {
+  const { sessions, messages } = createStore(store.db);
+  const row = (await sessions.find("a", "api-x", session))!;
+  const ids = await messages.saidAfter(row.id, 0);
+  const told = async (last: number) =>
+    (await messages.recent(row.id, 50, { after: 0, upto: ids[last]! })).map(({ text }) => text);
+  expect(await told(11)).toEqual(["b", "c", "last"]);
+  const [alone, ...rest] = await told(8);
   expect(rest).toEqual([]);
   expect(alone!.startsWith("aaa")).toBe(true);
   expect(alone!.endsWith("a\n\n[The rest of this message was left out.]")).toBe(true);
   expect(alone!.length).toBeLessThan(4 * MIB);
-  expect(told(0)).toEqual(["first"]);
+  expect(await told(0)).toEqual(["first"]);
 });
 
 it("hints, which every list of sessions shows, are no longer than a message [HARD-TEXT-3]", () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionStore } from "../../../packages/gateway/src/sessions/store.ts";
 import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { newId, openStore, type Store, sessionRow } from "./store.ts";
 
@@ -17,12 +16,13 @@ describe("steps in the store", () => {
   beforeAll(async () => {
     store = openStore();
     session = newId();
-    const sessions = createSessionStore(store.db);
-    await store.db.write(...sessions.createSession(AGENT, CHAT, session, "A name", 1));
+    const rows = createStore(store.db);
+    const named = { uuid: session, agentId: AGENT, chatId: CHAT, name: "A name", unnamed: false, now: 1 };
+    await rows.commit(rows.sessions.add(named));
     for (let ts = 1; ts <= 12; ts++) {
       const steps = thinking(ts <= 10 ? 1_000_000 : 10);
       const message = { role: "assistant" as const, content: `m${ts}`, ts, extra: {}, steps };
-      await store.db.write(...sessions.addMessage(session, message));
+      await rows.commit(rows.messages.add({ id: rows.ids.message(), session, ...message }));
     }
   });
   afterAll(() => store.close());

@@ -24,7 +24,7 @@ export interface Entry {
   content: string;
   ts: number;
   role?: "user" | "assistant";
-  /** Without it, the database gives the next one. */
+  /** The next one by default. */
   id?: number;
 }
 
@@ -76,7 +76,7 @@ export function openStore(
           {
             sql: `INSERT INTO messages (id, chat, session, role, content, ts)
                   SELECT ?, chat, id, ?, ?, ? FROM sessions WHERE uuid = ?`,
-            params: [id ?? null, role === "assistant" ? 1 : 0, content, ts, session],
+            params: [id ?? rows.ids.message(), role === "assistant" ? 1 : 0, content, ts, session],
           },
           {
             sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?

@@ -13,11 +13,10 @@ function rig(marked: boolean) {
     writes.push(pending);
     return pending.promise;
   };
-  const store = { addPart: () => ({ sql: "", params: [] }) };
+  const store = { turns: { addPart: () => ({}) }, commit };
   const parts = createPartWriter({
     requestId: "r",
-    commit: commit as never,
-    store,
+    store: store as never,
     clock,
     log: silentLogger,
   });

@@ -3,25 +3,33 @@ import { expect, it, vi } from "vitest";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import type {
+  HistoryEntry,
+  OpenOptions,
   Runtime,
   RuntimeEvent,
   RuntimeSession,
   TurnOutcome,
 } from "../../../packages/gateway/src/runtimes/types.ts";
 import { createSessions, type SessionDeps, type Turn } from "../../../packages/gateway/src/sessions/index.ts";
-import { createStore, fromStatements } from "../../../packages/gateway/src/store/index.ts";
+import { createStore, fromStatements, type SessionRow } from "../../../packages/gateway/src/store/index.ts";
 import type { Database, Statement } from "../../../packages/gateway/src/store/sqlite/index.ts";
 import { migrate } from "../../../packages/gateway/src/store/sqlite/schema.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 // Folders and files are other tests' business: here they are there at once.
-vi.mock("../../../packages/gateway/src/lib/guarded/folder.ts", () => ({ makeFolder: async () => {} }));
-vi.mock("../../../packages/gateway/src/lib/guarded/tree.ts", () => ({
+vi.mock(import("../../../packages/gateway/src/lib/guarded/folder.ts"), async (original) => ({
+  ...(await original()),
+  makeFolder: async () => {},
+}));
+vi.mock(import("../../../packages/gateway/src/lib/guarded/tree.ts"), async (original) => ({
+  ...(await original()),
   makeFolderBelow: async () => {},
   removeFolderBelow: async () => {},
+  removeFolderSoon: async () => {},
   namesBelow: async () => [],
 }));
-vi.mock("../../../packages/gateway/src/lib/guarded/read.ts", () => ({
+vi.mock(import("../../../packages/gateway/src/lib/guarded/read.ts"), async (original) => ({
+  ...(await original()),
   readInside: async () => Buffer.from("Be kind."),
   readNamed: async () => Buffer.from("Be kind."),
 }));
@@ -67,6 +75,7 @@ async function run(seed: number): Promise<void> {
   for (const table of TABLES) raw.exec(`DELETE FROM ${table}`);
   const wrong: string[] = [];
   const writes: Array<() => void> = [];
+  const reads: Array<() => void> = [];
   const opens: Array<(works: boolean) => void> = [];
   const programs: Program[] = [];
   let refused = false;
@@ -86,8 +95,15 @@ async function run(seed: number): Promise<void> {
       throw error;
     }
   };
+  const all = (sql: string, params: SQLInputValue[] = []) => raw.prepare(sql).all(...params);
   const db = {
-    all: (sql: string, params: SQLInputValue[] = []) => raw.prepare(sql).all(...params),
+    all,
+    /** Answers later, with what it saw either now or then. */
+    read: (sql: string, params?: SQLInputValue[]) =>
+      new Promise((resolve) => {
+        const seen = random.below(2) === 0 ? all(sql, params) : undefined;
+        reads.push(() => resolve(seen ?? all(sql, params)));
+      }),
     write: (...statements: readonly Statement[]) =>
       new Promise((resolve, reject) =>
         writes.push(() => {
@@ -100,7 +116,8 @@ async function run(seed: number): Promise<void> {
       ),
   } as unknown as Database;
 
-  const openProgram = (): RuntimeSession => {
+  const openProgram = (history: readonly HistoryEntry[]): RuntimeSession => {
+    const told = new Set(history.filter(({ role }) => role === "user").map(({ text }) => text));
     const gone = Promise.withResolvers<void>();
     const program: Program = {
       emit: undefined,
@@ -118,7 +135,13 @@ async function run(seed: number): Promise<void> {
       resumeToken: null,
       primed: false,
       closed: gone.promise,
-      turn(_input, emit) {
+      turn({ text }, emit) {
+        if (told.has(text)) wrong.push("a message was told twice");
+        told.add(text);
+        for (const known of told) {
+          const rows = all("SELECT 1 FROM messages WHERE content = ?", [known]);
+          if (rows.length === 0) wrong.push("a program knows what was cleared");
+        }
         if (program.end) wrong.push("two turns in one program");
         if (refused) wrong.push("a turn began after the stop");
         if (program.closed)
@@ -142,10 +165,10 @@ async function run(seed: number): Promise<void> {
   };
   const runtime = {
     type: "agent-cli",
-    open: ({ signal }: { signal: AbortSignal }) =>
+    open: ({ signal, history }: OpenOptions) =>
       new Promise<RuntimeSession>((resolve, reject) => {
         opens.push((works) => {
-          if (works && !signal.aborted) resolve(openProgram());
+          if (works && !signal.aborted) resolve(openProgram(history));
           else reject(new Error("It did not start."));
         });
       }),
@@ -189,9 +212,12 @@ async function run(seed: number): Promise<void> {
 
   const turns: Turn[] = [];
   const known: string[] = [];
+  /** Sessions that were cleared or removed. */
+  const wiped = new Set<string>();
   const working: Promise<unknown>[] = [];
   const allowed = new Set(["SESSION_BUSY", "CAPACITY", "UNAVAILABLE", "SESSION_NOT_FOUND", "AGENT_FAILED"]);
   let request = 0;
+  const textOf = (requestId: string) => `question of ${requestId}`;
   const track = (work: Promise<unknown>) => {
     working.push(
       work.catch((error: { code?: string; message: string }) => {
@@ -199,9 +225,12 @@ async function run(seed: number): Promise<void> {
       }),
     );
   };
-  const rowOf = () => {
+  /** What the row says may be out of date by the time that it is used. */
+  const withRow = (use: (row: SessionRow) => Promise<unknown>) => {
     const id = random.pick(known);
-    return id === undefined ? undefined : sessions.find("a", "api-c", id);
+    if (id === undefined) return;
+    if (use === sessions.clear || use === sessions.remove) wiped.add(id);
+    track(sessions.find("a", "api-c", id).then((row) => row && use(row)));
   };
   const send = (sessionId: string | undefined) => {
     const n = request++;
@@ -211,7 +240,7 @@ async function run(seed: number): Promise<void> {
         requestId: `r${seed}-${n}`,
         chatId: "api-c",
         sessionId,
-        text: `q${n}`,
+        text: textOf(`r${seed}-${n}`),
         softMs: 60_000,
         ...(n % 2 === 0 && { closing: () => [] }),
       })
@@ -230,6 +259,7 @@ async function run(seed: number): Promise<void> {
     () => writes.shift()?.(),
     () => writes.shift()?.(),
     () => writes.shift()?.(),
+    ...Array.from({ length: 4 }, () => () => reads.splice(random.below(reads.length), 1)[0]?.()),
     () => opens.splice(random.below(opens.length), 1)[0]?.(random.below(8) > 0),
     () => opens.splice(random.below(opens.length), 1)[0]?.(true),
     () => program()?.emit?.({ type: "text", text: `t${random.below(9)} ` }),
@@ -237,14 +267,8 @@ async function run(seed: number): Promise<void> {
     () => program()?.end?.({ status: random.pick(["done", "interrupted", "failed"] as const)!, text: "" }),
     () => program()?.die(),
     () => clock.advance(random.pick([1, 30, 70, 1_600, 8_000, 61_000])!),
-    () => {
-      const row = rowOf();
-      if (row) track(random.pick([sessions.stop, sessions.remove, sessions.clear])!(row) as Promise<unknown>);
-    },
-    () => {
-      const row = rowOf();
-      if (row) track(sessions.restart(agent, row));
-    },
+    () => withRow(random.pick([sessions.stop, sessions.remove, sessions.clear])!),
+    () => withRow((row) => sessions.restart(agent, row)),
     () => sessions.reconfigure(),
   ];
 
@@ -269,6 +293,7 @@ async function run(seed: number): Promise<void> {
     });
   for (let n = 0; n < 200 && !over; n++) {
     while (writes.length > 0) writes.shift()!();
+    while (reads.length > 0) reads.shift()!();
     while (opens.length > 0) opens.shift()!(true);
     await settle();
     clock.advance(n < 20 ? 100 : 10_000);
@@ -288,7 +313,14 @@ async function run(seed: number): Promise<void> {
   const count = (sql: string) => Number(Object.values(raw.prepare(sql).get()!)[0]);
   if (count("SELECT count(*) FROM turns WHERE state = 'running'") > 0) wrong.push("a turn's row is open");
   if (count("SELECT count(*) FROM turn_parts") > 0) wrong.push("parts of a text were left");
+  if (count("SELECT count(*) FROM messages WHERE session NOT IN (SELECT id FROM sessions)") > 0)
+    wrong.push("messages of a removed session were left");
   for (const turn of turns) {
+    if (!wiped.has(turn.sessionId)) {
+      const own =
+        "SELECT 1 FROM messages m JOIN sessions s ON s.id = m.session WHERE s.uuid = ? AND content = ?";
+      if (all(own, [turn.sessionId, textOf(turn.requestId)]).length !== 1) wrong.push("a message was lost");
+    }
     const result = await Promise.race([turn.done, settle().then(() => undefined)]);
     if (!result) wrong.push("a turn has no end");
     else if (!turn.log.ended) wrong.push("a turn's log has no end");

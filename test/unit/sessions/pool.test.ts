@@ -7,7 +7,7 @@ import { createPool } from "../../../packages/gateway/src/sessions/pool.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 import { tempFolder } from "../../fixtures/temp-home.ts";
 
-const REQUEST = { model: undefined, resume: () => undefined, history: () => [] };
+const REQUEST = { model: undefined, resume: async () => undefined, history: async () => [] };
 const SESSION = { chatId: "api-me", sessionId: "s" };
 
 async function rig() {

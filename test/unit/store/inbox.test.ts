@@ -27,7 +27,7 @@ describe.each(drivers)("the inbox in $driver", ({ open }) => {
     (await store.commit(...rows.map((one, n) => store.inbox.add(one, 10 + n)))) as Array<number | undefined>;
   const waiting = async (limit = 9) =>
     (await store.inbox.waiting(CHAT, limit)).map(({ event_id }) => event_id);
-  const turn = { requestId: "r", sessionId: "s", now: 20, again: 5 };
+  const turn = { requestId: "r", sessionId: "s", now: 20, userMessage: 5 };
   const states = async (ids: readonly number[]) =>
     (await Promise.all(ids.map((id) => store.inbox.byId(id)))).map((found) => found?.state);
 

@@ -24,6 +24,8 @@ export interface ImportSender {
   confirm?(): void;
 }
 
+const NEVER = new AbortController().signal;
+
 /**
  * Imports of NDJSON. The body goes to a file, the reader thread checks every line of it, and only then the writer
  * thread stores: so a bad line leaves nothing, and other work continues. After a crash while storing, the next start
@@ -35,9 +37,9 @@ export function createImports(deps: ImportDeps) {
   const busy = new Set<string>();
   const fileOf = (name: string) => join(spoolDir, name);
 
-  const store = async (state: ImportState): Promise<ImportResult> => {
+  const store = async (state: ImportState, lines: number): Promise<ImportResult> => {
     const file = fileOf(state.name);
-    const result = await imports.store(file, state);
+    const result = await imports.store(file, state, lines);
     await rm(file, { force: true });
     return result;
   };
@@ -51,11 +53,11 @@ export function createImports(deps: ImportDeps) {
     const file = fileOf(name);
     try {
       await spool(file, body, deps.takeSpace);
-      await imports.check(file, signal);
+      const lines = await imports.check(file, signal);
       signal.throwIfAborted();
       confirm?.();
       // From here on the import completes, whether or not its sender waits.
-      return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 });
+      return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 }, lines);
     } catch (error) {
       // When the gateway is closing, the file is what the import continues from.
       if (!(await interrupted(imports, name))) await rm(file, { force: true });
@@ -86,7 +88,9 @@ export function createImports(deps: ImportDeps) {
       for (const state of states) {
         busy.add(state.agentId);
         try {
-          const { imported, skipped } = await store(state);
+          // Storing says why a file cannot be read, and forgets it.
+          const lines = await imports.check(fileOf(state.name), NEVER).catch(() => 0);
+          const { imported, skipped } = await store(state, lines);
           log.info({ agent: state.agentId, imported, skipped }, "finished an interrupted import");
         } catch (error) {
           log.warn({ agent: state.agentId, err: error }, "could not finish an interrupted import");

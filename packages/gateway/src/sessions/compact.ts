@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
-import { fromStatements } from "../store/index.ts";
+import type { SessionRow } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
+import { sessionGone } from "./names.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
-import type { SessionRow, SessionStore } from "./store.ts";
 import { historyOf } from "./turn-context.ts";
 import type { Turns } from "./turns.ts";
 
@@ -25,24 +25,28 @@ export interface Compacted {
 /** Compaction: the older part of a session becomes a summary; its messages stay in history. */
 export function createCompaction(room: {
   deps: SessionDeps;
-  store: SessionStore;
   pool: Pool;
   turns: Turns;
   holds: Holds;
+  /** The session as it is now; rejects when it is gone. */
+  current(row: SessionRow): Promise<SessionRow>;
 }) {
-  const { deps, store, pool, turns, holds } = room;
+  const { deps, pool, turns, holds } = room;
+  const { store } = deps;
 
   const openRequest = (agent: AgentConfig, row: SessionRow) => {
     const limit = agent.history.maxHistoryMessages;
+    // A turn that begins while the process starts tells it its own message.
+    const upto = store.ids.message() - 1;
     return {
       model: row.model_override ?? agent.model,
-      resume: () => undefined,
-      history: () => historyOf(store, row, limit, store.maxMessageId()),
+      resume: async () => undefined,
+      history: () => historyOf(store, row, limit, upto),
     };
   };
 
   const summarise = async (agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<Compacted> => {
-    const ids = store.messageIds(row.id, row.summary_upto);
+    const ids = await store.messages.saidAfter(row.id, row.summary_upto);
     if (ids.length <= KEEP_MESSAGES) return { success: true, keptMessages: ids.length, archivedMessages: 0 };
     const turn = turns.start({
       agent,
@@ -61,16 +65,16 @@ export function createCompaction(room: {
       throw new GatewayError("AGENT_FAILED", `The session was not compacted: ${result.error ?? why}`);
     }
     const keptFrom = ids.length - KEEP_MESSAGES;
-    await deps.store.commit(
-      fromStatements(
-        store.update(row.id, {
-          summary: result.text,
-          summary_upto: ids[keptFrom - 1]!,
-          runtime_state: null,
-          context_percent: 0,
-        }),
-      ),
+    const [stored] = await store.commit(
+      store.sessions.update(row.uuid, {
+        summary: result.text,
+        // Imported messages may have higher ids than newer ones; those that are kept must all be above.
+        summary_upto: Math.min(...ids.slice(keptFrom)) - 1,
+        runtime_state: null,
+        context_percent: 0,
+      }),
     );
+    if (!stored) throw sessionGone();
     // The next process starts from the summary and the kept messages, regardless of what this one remembers.
     const place = pool.get(row.uuid);
     if (place && !place.busy) await pool.drop(place);
@@ -81,7 +85,7 @@ export function createCompaction(room: {
     /** Throws `SESSION_BUSY`, `CAPACITY`, `AGENT_FAILED`. */
     async compact(agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<Compacted> {
       if (turns.running(row.uuid)) throw new GatewayError("SESSION_BUSY");
-      return holds.during(row.uuid, () => summarise(agent, row, keyId));
+      return holds.during(row.uuid, async () => summarise(agent, await room.current(row), keyId));
     },
 
     /** Starts the session's process without a turn; a failure shows at the next message. */

@@ -1,8 +1,8 @@
 import type { AgentConfig } from "../config/index.ts";
 import { type Folder, openRoot, readInside } from "../lib/guarded/index.ts";
 import { createMutex } from "../lib/mutex.ts";
+import type { SessionRow } from "../store/index.ts";
 import type { SessionDeps } from "./ports.ts";
-import type { SessionRow } from "./store.ts";
 import type { Turn } from "./turn-types.ts";
 import type { Turns } from "./turns.ts";
 
@@ -15,8 +15,8 @@ export interface GreetRequest {
   requestId: string;
   softMs: number;
   keyId: string | null;
-  /** The session, looked up again; throws when it is gone or busy. */
-  session: () => SessionRow;
+  /** Calls `act` with the session while it is reserved; rejects when it is gone or busy. */
+  reserve<T>(act: (row: SessionRow) => T): Promise<T>;
 }
 
 /**
@@ -35,20 +35,18 @@ export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns,
     }
   };
 
-  const greet = async ({
-    agent,
-    session,
-    requestId,
-    softMs,
-    keyId,
-  }: GreetRequest): Promise<Turn | undefined> => {
+  const greet = async (request: GreetRequest): Promise<Turn | undefined> => {
+    const { agent, reserve, requestId, softMs, keyId } = request;
     const text = await readInside(agent.workspace, GREETING_FILE, MAX_GREETING_BYTES).then(
       (bytes) => bytes.toString("utf8"),
       () => "",
     );
-    const row = session();
-    if (text.trim() === "") return undefined;
-    const turn = turns.start({ agent, session: row, requestId, kind: "greeting", text, softMs, keyId });
+    const turn = await reserve((session) =>
+      text.trim() === ""
+        ? undefined
+        : turns.start({ agent, session, requestId, kind: "greeting", text, softMs, keyId, holds: true }),
+    );
+    if (!turn) return undefined;
     await inWorkspace(agent, (folder) => folder.remove(GREETING_FILE));
     try {
       await turn.started;
@@ -59,9 +57,9 @@ export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns,
     return turn;
   };
 
-  return (request: GreetRequest): Promise<Turn | undefined> => {
+  return async (request: GreetRequest): Promise<Turn | undefined> => {
     // Refused both before and after the wait.
-    request.session();
+    await request.reserve(() => {});
     const queue = queues.get(request.agent.id) ?? createMutex();
     queues.set(request.agent.id, queue);
     return queue(() => greet(request));

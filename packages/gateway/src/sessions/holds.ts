@@ -9,8 +9,8 @@ export interface Holds {
   next<T>(sessionId: string, free: () => Promise<unknown>, work: () => Promise<T>): Promise<T>;
 }
 
-/** @param released called when a session is free again */
-export function createHolds(released: () => void): Holds {
+/** @param released called when a session is no longer held */
+export function createHolds(released: (sessionId: string) => void): Holds {
   const held = new Map<string, Promise<void>>();
 
   const during = async <T>(sessionId: string, work: () => Promise<T>): Promise<T> => {
@@ -22,7 +22,7 @@ export function createHolds(released: () => void): Holds {
     } finally {
       held.delete(sessionId);
       resolve();
-      released();
+      released(sessionId);
     }
   };
 

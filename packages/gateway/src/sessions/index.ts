@@ -4,16 +4,15 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/index.ts";
 import { escapeText } from "../lib/xml.ts";
-import { type Change, fromStatements } from "../store/index.ts";
+import type { Change, SessionRow, SessionValues } from "../store/index.ts";
 import { createCompaction } from "./compact.ts";
 import { createGreeter } from "./greeting.ts";
 import { createHolds } from "./holds.ts";
-import { nameFrom, PLACEHOLDER_NAME } from "./names.ts";
+import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
 import { createPool, SESSION_DEPTH } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
-import { createSessionStore, type SessionRow } from "./store.ts";
-import type { Turn, TurnEnding } from "./turn-types.ts";
+import type { Turn, TurnEnding, TurnRequest } from "./turn-types.ts";
 import { createTurns } from "./turns.ts";
 
 export { COMMANDS, type Command, parseCommand } from "./commands.ts";
@@ -27,7 +26,6 @@ export type {
   TurnStep,
 } from "./ports.ts";
 export { type CommandReply, createCommandRunner, type RunCommand } from "./run-command.ts";
-export type { SessionRow } from "./store.ts";
 export type { Cursor, TurnLog } from "./turn-log.ts";
 export { encode, frameTail } from "./turn-log.ts";
 export type { TurnResult } from "./turn-result.ts";
@@ -57,8 +55,11 @@ export interface Incoming {
   told?: string;
   /** Row of the user message that an earlier run of this turn stored; no second one is stored. */
   again?: number | undefined;
-  /** Further changes for the unit that stores the message; they take effect after it. */
-  also?: (sessionId: string) => readonly Change<unknown>[];
+  /**
+   * Further changes for the unit that stores the message; they take effect after it. `message` is the id of the user
+   * message, if this turn stores one.
+   */
+  also?: (stored: { sessionId: string; message: number | undefined }) => readonly Change<unknown>[];
   /** See {@link TurnEnding}. */
   closing?: (ending: TurnEnding) => readonly Change<unknown>[];
 }
@@ -70,22 +71,40 @@ interface WaitLimits {
 
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
-  const { clock } = deps;
-  const { commit } = deps.store;
-  const store = createSessionStore(deps.store.db);
+  const { clock, store } = deps;
   const pool = createPool(deps);
-  const holds = createHolds(pool.ringAll);
-  const turns = createTurns(deps, store, pool, holds);
+  const holds = createHolds((sessionId) => {
+    // Otherwise the end of its turn says when it is free.
+    if (!turns.running(sessionId)) pool.ringAll();
+  });
+  const turns = createTurns(deps, pool, holds);
   const removing = new Map<string, Promise<void>>();
   const greet = createGreeter(deps, turns);
 
   /** The session, or `SESSION_NOT_FOUND`. */
-  const require = (agentId: string, chatId: string, sessionId: string): SessionRow => {
-    const row = store.find(agentId, chatId, sessionId);
-    if (!row) throw new GatewayError("SESSION_NOT_FOUND", "This chat has no such session.");
+  const require = async (agentId: string, chatId: string, sessionId: string): Promise<SessionRow> => {
+    const row = await store.sessions.find(agentId, chatId, sessionId);
+    if (!row) throw sessionGone();
     return row;
   };
+  /** A session as it is now: what was read before the session was held may be out of date. */
+  const current = (row: SessionRow) => require(row.agent_id, row.chat_id, row.uuid);
   const isBusy = (uuid: string) => turns.running(uuid) !== undefined || holds.has(uuid);
+  /**
+   * Reads the session while nothing else can begin in it, and calls `act` before that changes. Throws
+   * `SESSION_NOT_FOUND`, `SESSION_BUSY`.
+   */
+  const reserved = async <T>(
+    agentId: string,
+    chatId: string,
+    sessionId: string,
+    act: (row: SessionRow) => T,
+  ): Promise<T> => {
+    if (!isBusy(sessionId))
+      return holds.during(sessionId, async () => act(await require(agentId, chatId, sessionId)));
+    await require(agentId, chatId, sessionId);
+    throw new GatewayError("SESSION_BUSY");
+  };
   /** Asks for a decision each time a place of the agent may have become free; false when there is none in time. */
   const decide = async (
     agentId: string,
@@ -102,8 +121,9 @@ export function createSessions(deps: SessionDeps) {
     }
     return false;
   };
-  const requireFree = (row: SessionRow) => {
-    if (isBusy(row.uuid)) throw new GatewayError("SESSION_BUSY");
+  const update = async (row: SessionRow, values: SessionValues) => {
+    const [hit] = await store.commit(store.sessions.update(row.uuid, values));
+    if (!hit) throw sessionGone();
   };
   const dropProcess = async (row: SessionRow) => {
     const place = pool.get(row.uuid);
@@ -115,7 +135,7 @@ export function createSessions(deps: SessionDeps) {
     await turn.stop();
     return true;
   };
-  const compaction = createCompaction({ deps, store, pool, turns, holds });
+  const compaction = createCompaction({ deps, pool, turns, holds, current });
 
   /** Removes a session's folder, and its chat's folder with the last session. */
   const removeFolder = async (row: SessionRow) => {
@@ -130,11 +150,12 @@ export function createSessions(deps: SessionDeps) {
   const removeNow = async (row: SessionRow) => {
     // The session is held by now, so no other turn can begin behind the one that is stopped here.
     await stop(row);
-    if (!store.byRowId(row.id)) return;
+    const known = await store.sessions.find(row.agent_id, row.chat_id, row.uuid);
+    if (!known) return;
     await dropProcess(row);
     await removeFolder(row);
-    await deps.history.emptySession(row.id);
-    await commit(deps.history.clear(row.id), fromStatements(store.remove(row.id)));
+    await deps.history.emptySession(known.id);
+    await store.commit(deps.history.clear(known.id), store.sessions.remove(row.uuid));
     turns.forget(row.uuid);
   };
 
@@ -148,10 +169,16 @@ export function createSessions(deps: SessionDeps) {
     return notes.length > 0 ? `${notes.join("\n")}\n${incoming.text}` : incoming.text;
   };
 
+  /** Keeps the hints for images or videos that came with a message, for the lists of sessions. */
+  const hints = (uuid: string, column: "image_config" | "video_config", value: object | undefined) =>
+    value === undefined || Object.keys(value).length === 0
+      ? []
+      : [store.sessions.update(uuid, { [column]: JSON.stringify(value) })];
+
   return {
-    find: store.find,
-    latest: store.latest,
-    list: store.list,
+    find: store.sessions.find,
+    latest: store.sessions.latest,
+    list: store.sessions.list,
     require,
     running: turns.running,
     kept: turns.kept,
@@ -185,46 +212,40 @@ export function createSessions(deps: SessionDeps) {
         paths.length > 0
           ? await Promise.all(paths.map((path) => deps.media.resolveUpload(agent.id, path)))
           : [];
-      const row =
-        incoming.sessionId === undefined ? undefined : require(agent.id, chatId, incoming.sessionId);
-      const uuid = row?.uuid ?? pool.takeSpare(agent, chatId) ?? randomUUID();
-      const settings = (column: "image_config" | "video_config", value: object | undefined) =>
-        value === undefined || Object.keys(value).length === 0
-          ? []
-          : [
-              fromStatements({
-                sql: `UPDATE sessions SET ${column} = ? WHERE uuid = ?`,
-                params: [JSON.stringify(value), uuid],
-              }),
-            ];
-      const turn = turns.start({
-        agent,
-        session: row ?? { chat_id: chatId, uuid, id: undefined },
-        requestId: incoming.requestId,
-        kind: incoming.kind ?? "message",
-        keyId: incoming.keyId,
-        text: incoming.told ?? withContext(incoming),
-        files,
-        ...(incoming.closing && { closing: incoming.closing }),
-        ...(incoming.again !== undefined && { uptoId: incoming.again - 1 }),
-        ...(incoming.storeUserMessage !== false &&
-          incoming.again === undefined && {
-            store: {
-              content: incoming.text,
-              media: paths,
-              extra: {
-                ...(incoming.senderName && { senderName: incoming.senderName }),
-                ...(paths.length > 0 && { mediaFiles: [...paths] }),
+      const start = (session: TurnRequest["session"]) =>
+        turns.start({
+          agent,
+          session,
+          holds: session.id !== undefined,
+          requestId: incoming.requestId,
+          kind: incoming.kind ?? "message",
+          keyId: incoming.keyId,
+          text: incoming.told ?? withContext(incoming),
+          files,
+          ...(incoming.closing && { closing: incoming.closing }),
+          again: incoming.again,
+          ...(incoming.storeUserMessage !== false &&
+            incoming.again === undefined && {
+              store: {
+                content: incoming.text,
+                media: paths,
+                extra: {
+                  ...(incoming.senderName && { senderName: incoming.senderName }),
+                  ...(paths.length > 0 && { mediaFiles: [...paths] }),
+                },
               },
-            },
-          }),
-        also: [
-          ...settings("image_config", incoming.imageParams),
-          ...settings("video_config", incoming.videoParams),
-          ...(incoming.also?.(uuid) ?? []),
-        ],
-        softMs: incoming.softMs,
-      });
+            }),
+          also: (message) => [
+            ...hints(session.uuid, "image_config", incoming.imageParams),
+            ...hints(session.uuid, "video_config", incoming.videoParams),
+            ...(incoming.also?.({ sessionId: session.uuid, message }) ?? []),
+          ],
+          softMs: incoming.softMs,
+        });
+      const turn =
+        incoming.sessionId === undefined
+          ? start({ chat_id: chatId, uuid: pool.takeSpare(agent, chatId) ?? randomUUID(), id: undefined })
+          : await reserved(agent.id, chatId, incoming.sessionId, start);
       await turn.started;
       return turn;
     },
@@ -238,12 +259,13 @@ export function createSessions(deps: SessionDeps) {
       softMs: number,
       keyId: string | null,
     ): Promise<Turn | undefined> {
-      const session = () => {
-        const row = require(agent.id, chatId, sessionId);
-        requireFree(row);
-        return row;
-      };
-      return greet({ agent, session, requestId, softMs, keyId });
+      return greet({
+        agent,
+        reserve: (act) => reserved(agent.id, chatId, sessionId, act),
+        requestId,
+        softMs,
+        keyId,
+      });
     },
 
     async create(
@@ -254,8 +276,10 @@ export function createSessions(deps: SessionDeps) {
       const uuid = pool.takeSpare(agent, chatId) ?? randomUUID();
       const named = options.name?.trim() || (options.prompt?.trim() ? nameFrom(options.prompt) : undefined);
       const now = clock.now();
-      await commit(fromStatements(...store.createSession(agent.id, chatId, uuid, named, now)));
-      return { sessionId: uuid, sessionName: named ?? PLACEHOLDER_NAME, createdAt: now };
+      const name = named ?? PLACEHOLDER_NAME;
+      const unnamed = named === undefined;
+      await store.commit(store.sessions.add({ uuid, agentId: agent.id, chatId, name, unnamed, now }));
+      return { sessionId: uuid, sessionName: name, createdAt: now };
     },
 
     info(row: SessionRow) {
@@ -269,9 +293,8 @@ export function createSessions(deps: SessionDeps) {
       };
     },
 
-    async rename(row: SessionRow, name: string) {
-      await commit(fromStatements(store.update(row.id, { name, unnamed: 0 })));
-    },
+    /** Throws `SESSION_NOT_FOUND`. */
+    rename: (row: SessionRow, name: string) => update(row, { name, unnamed: 0 }),
 
     /** Interrupts a turn, and waits for whatever holds the session. Concurrent calls share one stop. */
     remove(row: SessionRow): Promise<void> {
@@ -288,10 +311,11 @@ export function createSessions(deps: SessionDeps) {
       return done;
     },
 
-    /** Throws `SESSION_BUSY`. */
+    /** Throws `SESSION_NOT_FOUND`, `SESSION_BUSY`. */
     async clear(row: SessionRow) {
-      requireFree(row);
+      if (isBusy(row.uuid)) throw new GatewayError("SESSION_BUSY");
       await holds.during(row.uuid, async () => {
+        const { id } = await current(row);
         await dropProcess(row);
         const blank = {
           summary: null,
@@ -300,7 +324,7 @@ export function createSessions(deps: SessionDeps) {
           context_percent: 0,
           last_message: null,
         };
-        await commit(deps.history.clear(row.id), fromStatements(store.update(row.id, blank)));
+        await store.commit(deps.history.clear(id), store.sessions.update(row.uuid, blank));
       });
     },
 
@@ -315,19 +339,16 @@ export function createSessions(deps: SessionDeps) {
         async () => {
           await stop(row);
           await dropProcess(row);
+          // Before anything else begins in the session: the new process is told what the session is now.
+          compaction.reopen(agent, await current(row));
         },
       );
-      const fresh = require(agent.id, row.chat_id, row.uuid);
-      if (!turns.running(row.uuid)) compaction.reopen(agent, fresh);
     },
 
     /** Sets the model of this session only; it applies from the next turn on. */
-    async setModel(row: SessionRow, model: string) {
-      await commit(fromStatements(store.update(row.id, { model_override: model })));
-    },
+    setModel: (row: SessionRow, model: string) => update(row, { model_override: model }),
 
-    recover: () =>
-      recoverTurns({ commit, store, clock, log: deps.log, cutOff: deps.cutOff, usage: deps.usage }),
+    recover: () => recoverTurns({ store, clock, log: deps.log, cutOff: deps.cutOff, usage: deps.usage }),
     /** Applies a changed configuration to idle processes and spares. */
     reconfigure() {
       pool.reconfigure();

@@ -1,3 +1,5 @@
+import { GatewayError } from "@agent-gateway/contract";
+
 export const PLACEHOLDER_NAME = "New session";
 const MAX_CHARS = 60;
 
@@ -15,3 +17,5 @@ export function nameFrom(prompt: string): string {
   const space = cut.lastIndexOf(" ");
   return `${(space > MAX_CHARS / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }
+
+export const sessionGone = () => new GatewayError("SESSION_NOT_FOUND", "This chat has no such session.");

@@ -31,8 +31,8 @@ export interface Place {
 /** Start parameters of a process beyond its agent's configuration. */
 export interface OpenRequest {
   model: string | undefined;
-  resume(runtimeType: string): string | undefined;
-  history: () => readonly HistoryEntry[];
+  resume(runtimeType: string): Promise<string | undefined>;
+  history(): Promise<readonly HistoryEntry[]>;
 }
 
 /** True when a process started for `a` may serve `b`: everything that reaches the process is the same. */

@@ -160,6 +160,8 @@ export function createPool(deps: SessionDeps) {
     const mcpServers = await deps.mcpServers(agent);
     const release = await spawnSlot();
     try {
+      const resume = await request.resume(runtime.type);
+      const history = await request.history();
       if (signal.aborted) throw new Error("The session was closed while its agent was starting.");
       const acting = async () => place.scope.acting?.();
       const options: OpenOptions = {
@@ -172,8 +174,8 @@ export function createPool(deps: SessionDeps) {
         env: agent.env,
         allowTools: agent.allowTools,
         instructions,
-        resume: request.resume(runtime.type),
-        history: request.history(),
+        resume,
+        history,
         tools: deps.tools(place.scope).map((tool) => ({
           ...tool,
           call: async (args) => {
@@ -242,10 +244,12 @@ export function createPool(deps: SessionDeps) {
     for (let count = Math.min(missing, room); count > 0; count--) {
       const place = newPlace(agent, "", randomUUID());
       place.busy = false;
-      open(place, { model: agent.model, resume: () => undefined, history: () => [] }).catch((error) => {
-        log.warn({ err: error, agent: agent.id }, "could not start a spare process");
-        void drop(place);
-      });
+      open(place, { model: agent.model, resume: async () => undefined, history: async () => [] }).catch(
+        (error) => {
+          log.warn({ err: error, agent: agent.id }, "could not start a spare process");
+          void drop(place);
+        },
+      );
     }
   };
 

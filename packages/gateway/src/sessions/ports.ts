@@ -76,7 +76,7 @@ export interface TurnCounters {
 }
 
 export interface SessionDeps {
-  store: Store;
+  store: Pick<Store, "sessions" | "messages" | "turns" | "ids" | "commit">;
   clock: Clock;
   log: Logger;
   config: () => Config;

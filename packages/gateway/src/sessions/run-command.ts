@@ -32,8 +32,8 @@ export function createCommandRunner(sessions: Sessions, models: CommandModels) {
   ): Promise<CommandReply> => {
     const row =
       sessionId === undefined
-        ? sessions.latest(agent.id, chatId)
-        : sessions.require(agent.id, chatId, sessionId);
+        ? await sessions.latest(agent.id, chatId)
+        : await sessions.require(agent.id, chatId, sessionId);
     if (!row) throw new GatewayError("SESSION_NOT_FOUND", "This chat has no session yet.");
     const run = async (): Promise<Record<string, unknown>> => {
       switch (command.name) {

@@ -1,8 +1,7 @@
 import type { MessageStep } from "@agent-gateway/contract";
 import { cutToBytes } from "../lib/cut-text.ts";
 import type { TurnOutcome } from "../runtimes/index.ts";
-import type { Statement } from "../store/sqlite/index.ts";
-import type { RuntimeState, SessionStore } from "./store.ts";
+import type { Change, RuntimeState, Store } from "../store/index.ts";
 import { MAX_TEXT_BYTES, TextOverflow } from "./turn-cap.ts";
 import { failureOf, mediaPathOf, type TurnResult, timeoutSentence } from "./turn-result.ts";
 import type { StopReason } from "./turn-types.ts";
@@ -10,20 +9,19 @@ import type { StopReason } from "./turn-types.ts";
 /** What the end of a turn stores. */
 export interface TurnEnd {
   agentId: string;
-  /** The session's id, and its row if known. */
+  /** The session's id. */
   uuid: string;
-  rowId: number | undefined;
   requestId: string;
   result: TurnResult;
   outcome: TurnOutcome;
   now: number;
-  /** Whether the reply, why there is none, or what the agent did instead is kept as a message. */
-  keepMessage: boolean;
+  /** Id of the message that keeps the reply, why there is none, or what the agent did instead; undefined for none. */
+  message: number | undefined;
   steps: readonly MessageStep[];
   /** Whether the text was stored piece by piece. */
   dropParts: boolean;
   /** The agent program's own session. */
-  program: Omit<RuntimeState, "upto"> | null;
+  program: RuntimeState | null;
 }
 
 /** A turn's result, from how the agent ended it, why it was stopped, and what kept its model from answering. */
@@ -44,13 +42,17 @@ export function settleOutcome(
   return { status, text, error, reason };
 }
 
-/** Statements that store a turn's reply and close the turn. */
-export function endStatements(store: SessionStore, end: TurnEnd): Statement[] {
-  const { agentId, uuid, rowId, result, outcome, now } = end;
+/** Stores a turn's reply and closes the turn. */
+export function endChanges(
+  { sessions, messages, turns }: Pick<Store, "sessions" | "messages" | "turns">,
+  end: TurnEnd,
+): Change<unknown>[] {
+  const { agentId, uuid, message, result, outcome, now } = end;
   const { status, text, attachments } = result;
   const holds = status === "done" || status === "interrupted";
   const error = failureOf(result);
   const reply = {
+    session: uuid,
     role: "assistant" as const,
     content: text,
     ts: now,
@@ -64,9 +66,13 @@ export function endStatements(store: SessionStore, end: TurnEnd): Statement[] {
     steps: end.steps,
   };
   return [
-    ...(end.keepMessage ? store.addMessage(uuid, reply) : []),
-    store.endTurn(uuid, status === "done" ? "done" : status === "failed" ? "failed" : "interrupted", now),
-    ...(end.dropParts ? [store.dropParts(end.requestId)] : []),
-    ...(rowId === undefined ? [] : [store.settle(rowId, holds ? end.program : null, outcome)]),
+    ...(message === undefined ? [] : [messages.add({ id: message, ...reply })]),
+    turns.end(uuid, status === "done" ? "done" : status === "failed" ? "failed" : "interrupted", now),
+    ...(end.dropParts ? [turns.dropParts(end.requestId)] : []),
+    sessions.settle(uuid, {
+      runtimeState: holds ? end.program : null,
+      model: outcome.model,
+      contextPercent: outcome.contextPercent,
+    }),
   ];
 }

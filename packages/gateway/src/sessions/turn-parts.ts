@@ -1,7 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { fromStatements, type Store } from "../store/index.ts";
-import type { SessionStore } from "./store.ts";
+import type { Store } from "../store/index.ts";
 
 /** A fast turn ends before its text would be stored twice; of a slow one, a crash loses no more than this. */
 const FIRST_PART_MS = 25;
@@ -19,8 +18,7 @@ export interface PartWriter {
 
 export function createPartWriter(room: {
   requestId: string;
-  commit: Store["commit"];
-  store: Pick<SessionStore, "addPart">;
+  store: Pick<Store, "turns" | "commit">;
   clock: Clock;
   log: Logger;
 }): PartWriter {
@@ -36,7 +34,7 @@ export function createPartWriter(room: {
     const text = waiting;
     waiting = "";
     written = true;
-    await room.commit(fromStatements(room.store.addPart(requestId, text)));
+    await room.store.commit(room.store.turns.addPart(requestId, text));
   };
   const arm = (ms: number) => {
     armed = true;

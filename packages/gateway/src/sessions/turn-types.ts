@@ -1,7 +1,6 @@
 import type { AgentConfig } from "../config/index.ts";
 import type { InputFile, RuntimeSession } from "../runtimes/index.ts";
-import type { Change } from "../store/index.ts";
-import type { MessageExtra, SessionRow } from "./store.ts";
+import type { Change, MessageExtra, SessionRow } from "../store/index.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { StopReason, TurnResult } from "./turn-result.ts";
 
@@ -31,12 +30,12 @@ export interface TurnRequest {
   files?: readonly InputFile[];
   /** The text that history keeps; if undefined, no user message is stored. */
   store?: { content: string; extra: MessageExtra; media: readonly string[] };
-  /** Further changes of the unit that begins the turn. */
-  also?: readonly Change<unknown>[];
+  /** Further changes of the unit that begins the turn; `message` is the id of the user message, if one is stored. */
+  also?: (message: number | undefined) => readonly Change<unknown>[];
   /** Changes committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */
   closing?: (ending: TurnEnding) => readonly Change<unknown>[];
-  /** The agent is given no message above this id: those belong to an earlier run of the same turn. */
-  uptoId?: number;
+  /** Id of the user message that an earlier run of the same turn stored. */
+  again?: number | undefined;
   /** Runs instead of asking the agent; if it returns no text, the agent is asked after all. */
   act?: (runtime: RuntimeSession) => ReturnType<RuntimeSession["compact"]>;
   /** The caller itself holds the session; no other turn begins in it. */

@@ -1,18 +1,17 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/index.ts";
-import { fromStatements } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
+import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
 import type { Place } from "./place.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps, SharedFile } from "./ports.ts";
 import { createSilenceWatch, DEFAULT_SILENT_SECONDS } from "./silence.ts";
-import type { SessionStore } from "./store.ts";
 import { TextOverflow } from "./turn-cap.ts";
 import { historyOf, resumeState } from "./turn-context.ts";
 import { createEmitter } from "./turn-emit.ts";
-import { endStatements, settleOutcome } from "./turn-end.ts";
+import { endChanges, settleOutcome } from "./turn-end.ts";
 import { createTurnLog } from "./turn-log.ts";
 import { createPartWriter } from "./turn-parts.ts";
 import { failureOf, isSentence, lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
@@ -23,9 +22,8 @@ const INTERRUPT_GRACE_MS = 7_000;
 const SHUTDOWN_GRACE_MS = 1_500;
 
 /** The one turn loop of the product. */
-export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, holds: Holds) {
-  const { clock, log } = deps;
-  const { commit } = deps.store;
+export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
+  const { clock, log, store } = deps;
   const running = new Map<string, Turn>();
   const kept = new Map<string, Turn[]>();
   const keep = createKeeper(deps, kept);
@@ -42,13 +40,17 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     const files: SharedFile[] = [];
     const row = session.id === undefined ? undefined : session;
     const limit = agent.history.maxHistoryMessages;
-    const resumable = place.runtime ? undefined : resumeState(store, row, limit);
-    // Only a process that has to be started, or restarted for another model, is given the conversation.
-    const uptoId = request.uptoId ?? store.maxMessageId();
+    // Taken even if no message gets it: every message that is stored later has a higher one.
+    const userId = store.ids.message();
+    const stored = request.store ? userId : undefined;
+    // Read when a process has to be started, or restarted for another model; by then the user message may be stored.
     const open = {
       model: row?.model_override ?? agent.model,
-      resume: (type: string) => (resumable?.type === type ? resumable.token : undefined),
-      history: () => historyOf(store, row, limit, uptoId),
+      async resume(type: string) {
+        const state = stoodReady ? undefined : await resumeState(store, row, limit, userId - 1);
+        return state?.type === type ? state.token : undefined;
+      },
+      history: () => historyOf(store, row, limit, (request.again ?? userId) - 1),
     };
     let stopReason: StopReason | undefined;
     let forceEnd: (outcome: TurnOutcome) => void = () => {};
@@ -57,7 +59,7 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     let asked = false;
     /** What the end of the turn stores is decided; nothing changes it any more. */
     let ending = false;
-    const parts = createPartWriter({ requestId, commit, store, clock, log });
+    const parts = createPartWriter({ requestId, store, clock, log });
     const agentSays = createEmitter({
       deps,
       agentId: agent.id,
@@ -83,17 +85,38 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
     };
 
     const persistStart = async () => {
+      const message = request.store;
       const changes = [
-        fromStatements(
-          ...(row ? [] : store.createSession(agent.id, session.chat_id, uuid, undefined, startedAt)),
-          ...(request.store ? store.addMessage(uuid, { role: "user", ts: startedAt, ...request.store }) : []),
-          ...(request.store && row?.unnamed !== 0 ? [store.nameAfter(uuid, request.store.content)] : []),
-        ),
-        ...(request.also ?? []),
-        fromStatements(store.startTurn(uuid, requestId, request, startedAt)),
+        ...(row
+          ? []
+          : [
+              store.sessions.add({
+                uuid,
+                agentId: agent.id,
+                chatId: session.chat_id,
+                name: PLACEHOLDER_NAME,
+                unnamed: true,
+                now: startedAt,
+              }),
+            ]),
+        ...(message
+          ? [store.messages.add({ id: userId, session: uuid, role: "user", ts: startedAt, ...message })]
+          : []),
+        ...(message && row?.unnamed !== 0 ? [store.sessions.nameFirst(uuid, nameFrom(message.content))] : []),
+        ...(request.also?.(stored) ?? []),
       ];
       deps.step("before-user-row");
-      await commit(...changes);
+      const answers = await store.commit(
+        ...changes,
+        store.turns.start(uuid, {
+          requestId,
+          kind: request.kind,
+          keyId: request.keyId ?? null,
+          told: request.text.length,
+          now: startedAt,
+        }),
+      );
+      if (answers.at(-1) === false) throw sessionGone();
       deps.step("after-user-row");
       deps.counters.received(agent.id);
     };
@@ -177,28 +200,27 @@ export function createTurns(deps: SessionDeps, store: SessionStore, pool: Pool, 
       const steps = agentSays.steps(text);
       const worked = replied || failure !== undefined || steps.length > 0;
       const token = place.runtime?.resumeToken;
+      const message = request.kind !== "compact" && worked ? store.ids.message() : undefined;
+      const upto = message ?? stored ?? (row && token ? await store.messages.last(row.id, userId) : 0);
       const changes = [
-        fromStatements(
-          ...endStatements(store, {
-            agentId: agent.id,
-            uuid,
-            rowId: row?.id ?? store.find(agent.id, session.chat_id, uuid)?.id,
-            requestId,
-            result,
-            outcome,
-            now,
-            keepMessage: request.kind !== "compact" && worked,
-            steps,
-            dropParts,
-            program: token && place.runtimeType ? { type: place.runtimeType, token } : null,
-          }),
-        ),
+        ...endChanges(store, {
+          agentId: agent.id,
+          uuid,
+          requestId,
+          result,
+          outcome,
+          now,
+          message,
+          steps,
+          dropParts,
+          program: token && place.runtimeType ? { type: place.runtimeType, token, upto } : null,
+        }),
         ...used.change,
         ...(request.closing?.({ result, reason, produced }) ?? []),
       ];
       deps.step("before-assistant-row");
       try {
-        await commit(...changes);
+        await store.commit(...changes);
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the reply");
         result.status = "failed";

@@ -46,8 +46,8 @@ export interface ImportResult {
 export interface Imports {
   /** Checks every line of a file, in a thread; resolves to their number. */
   check(file: string, signal: AbortSignal): Promise<number>;
-  /** Stores the messages of a checked file that are not there yet, from where `state` is. */
-  store(file: string, state: ImportState): Promise<ImportResult>;
+  /** Stores the messages of a checked file of so many lines that are not there yet, from where `state` is. */
+  store(file: string, state: ImportState, lines: number): Promise<ImportResult>;
   /** Those that were in progress when the gateway stopped. */
   unfinished(): Promise<ImportState[]>;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
 import type { Exports } from "./exports.ts";
+import { createIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
@@ -10,11 +11,14 @@ import { createInbox, type Inbox } from "./sql/inbox.ts";
 import { createJobs, type StoredJobs } from "./sql/jobs.ts";
 import { createLogins, type Logins } from "./sql/logins.ts";
 import { createMedia, type MediaReferences } from "./sql/media.ts";
+import { createMessages, type StoredMessages } from "./sql/messages.ts";
 import { createOutbox, type Outbox } from "./sql/outbox.ts";
 import type { Sql } from "./sql/port.ts";
 import { createPositions, type Positions } from "./sql/positions.ts";
+import { createSessions, type StoredSessions } from "./sql/sessions.ts";
 import { createShares, type StoredShares } from "./sql/shares.ts";
 import { createTraces, type Traces } from "./sql/traces.ts";
+import { createTurns, type StoredTurns } from "./sql/turns.ts";
 import { createUsage, type StoredUsage } from "./sql/usage.ts";
 import {
   createExports,
@@ -22,6 +26,7 @@ import {
   createRemoval,
   createSearch,
   type Database,
+  givenIds,
   openDatabase,
 } from "./sqlite/index.ts";
 
@@ -43,10 +48,13 @@ export type {
 export type { Inbox, InboxRow, NewInboxRow, StoredChat } from "./sql/inbox.ts";
 export { type EndedJob, isTakenAway, type JobRef, type StoredJob, type StoredJobs } from "./sql/jobs.ts";
 export type { MediaReferences } from "./sql/media.ts";
+export type { MessageExtra, NewMessage, SaidMessage, StoredMessages } from "./sql/messages.ts";
 export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
 export type { Positions, StoredPlace } from "./sql/positions.ts";
+export type { RuntimeState, SessionRow, SessionValues, StoredSessions } from "./sql/sessions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
+export type { StoredTurns } from "./sql/turns.ts";
 export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
 export { inspectStore, type Loss, openVersions, type StoreFacts } from "./sqlite/index.ts";
 
@@ -58,6 +66,7 @@ export type Answers<C extends readonly Change<unknown>[]> = {
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
   readonly events: Events;
+  readonly ids: Ids;
   readonly logins: Logins;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
@@ -68,10 +77,13 @@ export interface Store {
   readonly imports: Imports;
   readonly exports: Exports;
   readonly jobs: StoredJobs;
+  readonly messages: StoredMessages;
   readonly positions: Positions;
+  readonly sessions: StoredSessions;
   readonly shares: StoredShares;
   readonly traces: Traces;
   readonly usage: StoredUsage;
+  readonly turns: StoredTurns;
   /**
    * Makes the changes together or not at all, in their order; resolves, with what each answers, when they are durable.
    * Rejects with nothing changed.
@@ -103,34 +115,48 @@ export function createStore(db: Database): Store {
     slow: db.slow,
   };
   const listeners = new Set<() => void>();
+  const ids = createIds(givenIds(db));
+  async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
+    const reservation = ids.reservation();
+    const statements = changes.flatMap(statementsOf);
+    const results = await db.write(...statements, ...reservation.statements);
+    reservation.stored();
+    if (statements.some((statement) => statement.sql === ADD_EVENT)) {
+      for (const listener of listeners) listener();
+    }
+    return answersOf(changes, results) as Answers<C>;
+  }
+  /** Ids of messages in a row for a job; the first of them, once they are reserved durably. */
+  const range = async (count: number) => {
+    const first = ids.take(count);
+    await commit();
+    return first;
+  };
   return {
     events: createEvents(sql),
+    ids: { message: ids.message },
     logins: createLogins(sql),
     inbox: createInbox(sql),
+    messages: createMessages(sql),
     outbox: createOutbox(sql),
     history: createHistory(sql),
     search: createSearch(db),
     media: createMedia(sql),
     removal: createRemoval(db),
-    imports: createImports(db),
+    imports: createImports(db, range),
     exports: createExports(db),
     jobs: createJobs(sql),
     positions: createPositions(sql),
+    sessions: createSessions(sql),
     shares: createShares(sql),
     traces: createTraces(sql),
     usage: createUsage(sql),
-    async commit<const C extends readonly Change<unknown>[]>(...changes: C) {
-      const statements = changes.flatMap(statementsOf);
-      const results = await db.write(...statements);
-      if (statements.some((statement) => statement.sql === ADD_EVENT)) {
-        for (const listener of listeners) listener();
-      }
-      return answersOf(changes, results) as Answers<C>;
-    },
     onEvents(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    turns: createTurns(sql),
+    commit,
     get units() {
       return db.units;
     },

@@ -56,9 +56,9 @@ export function startIntake({
   const sessionsOf = new Map<string, string[]>();
   let number = 0;
 
-  const messages = (content: string) => ({
-    sql: `INSERT INTO messages (chat, session, role, content, ts) VALUES (1, 1, 0, ?, 0)`,
-    params: [content],
+  const message = (id: number, content: string) => ({
+    sql: `INSERT INTO messages (id, chat, session, role, content, ts) VALUES (?, 1, 1, 0, ?, 0)`,
+    params: [id, content],
   });
   const isBusy = (sessionId: string) => busy.has(sessionId) || held.has(sessionId);
   const waitUntil = async (ms: number, signal: AbortSignal, over: () => boolean) => {
@@ -68,8 +68,8 @@ export function startIntake({
     }
   };
   const sessions: IntakeDeps["sessions"] = {
-    find: (_agent, chatId, id) => (sessionsOf.get(chatId)?.includes(id) ? { uuid: id } : undefined),
-    latest(_agent, chatId) {
+    find: async (_agent, chatId, id) => (sessionsOf.get(chatId)?.includes(id) ? { uuid: id } : undefined),
+    async latest(_agent, chatId) {
       const last = sessionsOf.get(chatId)?.at(-1);
       return last === undefined ? undefined : { uuid: last };
     },
@@ -91,9 +91,10 @@ export function startIntake({
       busy.add(id);
       if (incoming.sessionId === undefined)
         sessionsOf.set(incoming.chatId, [...(sessionsOf.get(incoming.chatId) ?? []), id]);
+      const userMessage = incoming.again === undefined ? store.ids.message() : undefined;
       const stored = store.commit(
-        fromStatements(...(incoming.again === undefined ? [messages(incoming.text)] : [])),
-        ...incoming.also(id),
+        fromStatements(...(userMessage === undefined ? [] : [message(userMessage, incoming.text)])),
+        ...incoming.also({ sessionId: id, message: userMessage }),
       );
       await stored.catch((error) => {
         busy.delete(id);

@@ -33,15 +33,8 @@ export interface TurnEnd {
 
 /** What intake needs from the sessions room. */
 export interface SessionsPort {
-  find(
-    agentId: string,
-    chatId: string,
-    sessionId: string,
-  ): Promise<{ uuid: string } | undefined> | { uuid: string } | undefined;
-  latest(
-    agentId: string,
-    chatId: string,
-  ): Promise<{ uuid: string } | undefined> | { uuid: string } | undefined;
+  find(agentId: string, chatId: string, sessionId: string): Promise<{ uuid: string } | undefined>;
+  latest(agentId: string, chatId: string): Promise<{ uuid: string } | undefined>;
   /** True while no turn can begin in the session. */
   isBusy(sessionId: string): boolean;
   /** Resolves to true when the session is not busy, or to false after `ms` or when `signal` aborts. */
@@ -67,7 +60,7 @@ export interface SessionsPort {
     softMs: number;
     kind: "channel";
     again?: number | undefined;
-    also: (sessionId: string) => readonly Change<unknown>[];
+    also: (stored: { sessionId: string; message: number | undefined }) => readonly Change<unknown>[];
     closing: (end: TurnEnd) => readonly Change<unknown>[];
   }): Promise<{
     done: Promise<EndedTurn>;

@@ -133,8 +133,8 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
         softMs: SOFT_MS,
         kind: "channel",
         ...(again !== undefined && { again }),
-        also: (sessionId) => [
-          inbox.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), again }),
+        also: ({ sessionId, message: userMessage = again }) => [
+          inbox.startTurn(idsOf(rows), { requestId, sessionId, now: clock.now(), userMessage }),
         ],
         closing: (end) => answer(rows, message, end),
       });

@@ -58,10 +58,10 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
   };
 
   /** The stored id of a chat; also accepts a caller's own `chat_id` if it names the session's chat. */
-  const storedChatId = (agentId: string, chatId: string, sessionId: string): string =>
-    !sessions.find(agentId, chatId, sessionId) && sessions.find(agentId, `api-${chatId}`, sessionId)
-      ? `api-${chatId}`
-      : chatId;
+  const storedChatId = async (agentId: string, chatId: string, sessionId: string): Promise<string> => {
+    if (await sessions.find(agentId, chatId, sessionId)) return chatId;
+    return (await sessions.find(agentId, `api-${chatId}`, sessionId)) ? `api-${chatId}` : chatId;
+  };
 
   /** Resolves to the turn's result, or to undefined after `timeoutMs`; the turn continues. */
   const resultWithin = (turn: Turn, timeoutMs: number): Promise<TurnResult | undefined> =>
@@ -158,7 +158,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
 
     endpoint(routes.inject, async (context) => {
       const { agentId, sessionId } = context.params;
-      const chatId = storedChatId(agentId, context.params.chatId, sessionId);
+      const chatId = await storedChatId(agentId, context.params.chatId, sessionId);
       const budgetMs = timing().injectionMs;
       using _place = deps.takeStream(context.principal.id);
       const turn = await sessions.send({

@@ -17,13 +17,13 @@ export interface SessionRouteDeps {
 
 export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
   const { sessions } = deps;
-  const rowOf = (agentId: string, chatId: string, sessionId: string) =>
+  const rowOf = async (agentId: string, chatId: string, sessionId: string) =>
     sessions.require(deps.requireAgent(agentId).id, `api-${chatId}`, sessionId);
 
   return [
-    endpoint(routes.listSessions, ({ params, query }) =>
+    endpoint(routes.listSessions, async ({ params, query }) =>
       json({
-        sessions: sessions.list(params.agentId, `api-${query.chat_id}`).map((row) => ({
+        sessions: (await sessions.list(params.agentId, `api-${query.chat_id}`)).map((row) => ({
           id: row.uuid,
           name: row.name,
           createdAt: row.created_at,
@@ -34,33 +34,33 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
     endpoint(routes.createSession, async ({ params, body }) =>
       json(await sessions.create(deps.requireAgent(params.agentId), `api-${body.chat_id}`, body), 201),
     ),
-    endpoint(routes.sessionInfo, ({ params, query }) =>
-      json(sessions.info(rowOf(params.agentId, query.chat_id, params.sessionId))),
+    endpoint(routes.sessionInfo, async ({ params, query }) =>
+      json(sessions.info(await rowOf(params.agentId, query.chat_id, params.sessionId))),
     ),
     endpoint(routes.renameSession, async ({ params, body }) => {
-      const row = rowOf(params.agentId, body.chat_id, params.sessionId);
+      const row = await rowOf(params.agentId, body.chat_id, params.sessionId);
       const name = (body.session_name ?? body.sessionName)!.trim();
       await sessions.rename(row, name);
       return json({ sessionId: row.uuid, sessionName: name });
     }),
     endpoint(routes.deleteSession, async ({ params, query }) => {
-      await sessions.remove(rowOf(params.agentId, query.chat_id, params.sessionId));
+      await sessions.remove(await rowOf(params.agentId, query.chat_id, params.sessionId));
       return { status: 204, empty: true };
     }),
     endpoint(routes.clearSession, async ({ params, body }) => {
-      const row = rowOf(params.agentId, body.chat_id, params.sessionId);
+      const row = await rowOf(params.agentId, body.chat_id, params.sessionId);
       await sessions.clear(row);
       return json({ cleared: true as const, sessionId: row.uuid });
     }),
     endpoint(routes.compactSession, async ({ params, body, principal }) => {
-      const row = rowOf(params.agentId, body.chat_id, params.sessionId);
+      const row = await rowOf(params.agentId, body.chat_id, params.sessionId);
       return json(await sessions.compact(deps.requireAgent(params.agentId), row, principal.keyId));
     }),
     endpoint(routes.stopSession, async ({ params, body }) =>
-      json({ stopped: await sessions.stop(rowOf(params.agentId, body.chat_id, params.sessionId)) }),
+      json({ stopped: await sessions.stop(await rowOf(params.agentId, body.chat_id, params.sessionId)) }),
     ),
     endpoint(routes.restartSession, async ({ params, body }) => {
-      const row = rowOf(params.agentId, body.chat_id, params.sessionId);
+      const row = await rowOf(params.agentId, body.chat_id, params.sessionId);
       await sessions.restart(deps.requireAgent(params.agentId), row);
       return json({ restarting: true as const });
     }),
@@ -72,7 +72,7 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
           details: [{ path: "request_id", message: "is required with after_seq or Last-Event-ID" }],
         });
       }
-      const row = rowOf(params.agentId, query.chat_id, params.sessionId);
+      const row = await rowOf(params.agentId, query.chat_id, params.sessionId);
       const turn = pickTurn(sessions, row.uuid, query.request_id);
       const after = afterSeq ?? 0;
       if (after > turn.log.lastSeq) throw new GatewayError("CURSOR_AHEAD");

@@ -11,7 +11,7 @@ export interface ShareRouteDeps {
    * The session's folder (absolute) by the caller's `chat_id`.
    * @throws GatewayError `SESSION_NOT_FOUND`
    */
-  requireSessionDir(agentId: string, chatId: string, sessionId: string): string;
+  requireSessionDir(agentId: string, chatId: string, sessionId: string): Promise<string>;
 }
 
 export function shareRoutes({ shares, agentExists, requireSessionDir }: ShareRouteDeps): Endpoint[] {
@@ -25,7 +25,7 @@ export function shareRoutes({ shares, agentExists, requireSessionDir }: ShareRou
       const { agent_id: agentId, session_id: sessionId } = body;
       if (!agentExists(agentId)) throw new GatewayError("AGENT_NOT_FOUND");
       requireReach(principal, agentId);
-      const sessionDir = requireSessionDir(agentId, body.chat_id, sessionId);
+      const sessionDir = await requireSessionDir(agentId, body.chat_id, sessionId);
       const items = await shares.mint({ agentId, sessionId, sessionDir }, body.refs, body.ttl_seconds);
       return json({ items }, 201);
     }),

@@ -46,12 +46,12 @@ export interface Inbox {
   /** True while history has the message. */
   hasUserMessage(id: number): Promise<boolean>;
   /**
-   * `waiting` → `turn`: the messages are handed to the agent. Must follow the change that stores their user message, which
-   * is then the newest, unless an earlier run stored it: `again`. One that no longer waits makes the whole commit fail.
+   * `waiting` → `turn`: the messages are handed to the agent; `userMessage` is the id of what history keeps of them. One
+   * that no longer waits makes the whole commit fail.
    */
   startTurn(
     ids: readonly number[],
-    turn: { requestId: string; sessionId: string; now: number; again: number | undefined },
+    turn: { requestId: string; sessionId: string; now: number; userMessage: number | undefined },
   ): Change;
   /** `turn` → `waiting`, as if their turn had not begun. */
   putBack(ids: readonly number[]): Change;
@@ -137,18 +137,18 @@ export function createInbox({ read }: Sql): Inbox {
       return row?.account;
     },
     hasUserMessage: async (id) => (await read("SELECT 1 FROM messages WHERE id = ?", [id])).length === 1,
-    startTurn: (ids, { requestId, sessionId, now, again }) =>
+    startTurn: (ids, { requestId, sessionId, now, userMessage }) =>
       change(
         sql(
           // No state may be null: with a message that no longer waits, no part of the unit takes effect.
           `UPDATE channel_inbox SET state = CASE WHEN state = 'waiting' THEN 'turn' END,
              request_id = ?, session = ?, started_at = ?,
-             user_message = coalesce(?, (SELECT max(id) FROM messages))
+             user_message = ?
            WHERE id IN (${marks(ids)})`,
           requestId,
           sessionId,
           now,
-          again ?? null,
+          userMessage ?? null,
           ...ids,
         ),
       ),

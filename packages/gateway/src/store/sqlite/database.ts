@@ -112,3 +112,15 @@ export function openDatabase(file: string, clock: Clock, gateway?: string): Data
   };
   return db;
 }
+
+/**
+ * Ids of messages up to this one may have been given: those reserved, and those of rows that something other than the
+ * gateway has stored, of which SQLite itself keeps the highest.
+ */
+export function givenIds(db: Pick<Database, "all">): number {
+  const [row] = db.all<{ upto: number }>(
+    `SELECT max(reserved, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0)) AS upto
+     FROM id_blocks WHERE name = 'message'`,
+  );
+  return row!.upto;
+}

@@ -1,5 +1,5 @@
 export type { Connection, Param, Row } from "./connection.ts";
-export { type Database, openDatabase } from "./database.ts";
+export { type Database, givenIds, openDatabase } from "./database.ts";
 export type { Loss } from "./downgrade.ts";
 export { inspectStore, type StoreFacts } from "./inspect.ts";
 export { createExports, createImports, createRemoval } from "./moving.ts";

@@ -117,6 +117,8 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX usage_days_agent ON usage_days (agent_id);
    ALTER TABLE turns ADD COLUMN key_id TEXT;
    ALTER TABLE turns ADD COLUMN told_chars INTEGER;`,
+  `CREATE TABLE id_blocks (name TEXT PRIMARY KEY, reserved INTEGER NOT NULL) WITHOUT ROWID;
+   INSERT INTO id_blocks (name, reserved) VALUES ('message', 0);`,
 ];
 
 /** Steps after which a gateway that does not know them would do harm. */

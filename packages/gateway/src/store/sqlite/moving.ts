@@ -18,9 +18,13 @@ export const createExports = (db: Database): Exports => ({
     db.readerJob("exportSlice", { agentId, chatId, cursor } satisfies ExportArgs),
 });
 
-export const createImports = (db: Database): Imports => ({
+/** @param range reserves ids of messages in a row; resolves to the first */
+export const createImports = (db: Database, range: (count: number) => Promise<number>): Imports => ({
   check: (file, signal) => db.readerJob("checkImport", { file }, { signal }),
-  store: (file, state) => db.writerJob("storeImport", { file, state }),
+  async store(file, state, lines) {
+    const ids = { first: await range(lines), count: lines };
+    return db.writerJob("storeImport", { file, state, ids });
+  },
   async unfinished() {
     const rows = db.all<{ value: string }>(
       "SELECT value FROM meta WHERE key >= 'import:' AND key < 'import;'",

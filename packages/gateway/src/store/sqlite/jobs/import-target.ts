@@ -27,8 +27,14 @@ const MAX_GROUPS = 1000;
  * Stores the messages of an import that are not there yet in chats and sessions of its own, which nobody else finds
  * until {@link showStaged}. Messages of a chat that exists stay out of search until then, because there they are found
  * by chat.
+ * @param ids for the messages: as many as there are lines
  */
-export function createImportTarget(db: Connection, importing: { name: string; agentId: string }) {
+export function createImportTarget(
+  db: Connection,
+  importing: { name: string; agentId: string },
+  ids: { first: number; count: number },
+) {
+  let nextId = ids.first;
   const { name: importName, agentId } = importing;
   const hidden = stagedAs(importName);
   const targets = new Map<string, Target>();
@@ -121,15 +127,17 @@ export function createImportTarget(db: Connection, importing: { name: string; ag
         interrupted || error || senderName !== undefined
           ? JSON.stringify({ interrupted, senderName, error })
           : null;
-      const { lastInsertRowid } = db.run(
-        "INSERT INTO messages (chat, session, role, content, ts, extra) VALUES (?, ?, ?, ?, ?, ?)",
-        [target.chat, target.session, role, content, line.ts, extra],
+      const id = nextId++;
+      if (id >= ids.first + ids.count) throw new Error("the file has more lines than were counted");
+      db.run(
+        "INSERT INTO messages (id, chat, session, role, content, ts, extra) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [id, target.chat, target.session, role, content, line.ts, extra],
       );
       if (line.steps && line.steps.length > 0 && role === 1) {
         const steps = JSON.stringify(line.steps).toWellFormed();
-        db.run("INSERT INTO message_steps (message, steps) VALUES (?, ?)", [lastInsertRowid, steps]);
+        db.run("INSERT INTO message_steps (message, steps) VALUES (?, ?)", [id, steps]);
       }
-      if (target.joins) db.run("DELETE FROM search_queue WHERE message = ?", [lastInsertRowid]);
+      if (target.joins) db.run("DELETE FROM search_queue WHERE message = ?", [id]);
       dirty.add(target);
       target.count++;
       target.earliest = Math.min(target.earliest, line.ts);

@@ -26,10 +26,10 @@ export const storeImport =
   (read: ReadImport) =>
   async (
     context: JobContext,
-    { file, state: from }: { file: string; state: ImportState },
+    { file, state: from, ids }: { file: string; state: ImportState; ids: { first: number; count: number } },
   ): Promise<ImportResult> => {
     const { db } = context;
-    const target = createImportTarget(db, from);
+    const target = createImportTarget(db, from, ids);
     const lines = read(file, from.offset, from.line);
     let state = from;
     try {
