@@ -229,6 +229,8 @@ describe("moving history", () => {
     store.history.start();
     const under = "SELECT 1 FROM meta WHERE key LIKE 'import:%'";
     while (store.db.all(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    // It is over once its file is gone.
+    while ((await readdir(store.spoolDir)).length > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(stored()).toBe(12_000);
     expect((await store.history.chats(agent)).map((chat) => chat.messageCount)).toEqual([6_000, 6_000]);
     // It is over a moment after its last row: then another may begin.
