@@ -36,6 +36,10 @@ describe("nouns and verbs", () => {
       agent: { id: "third", description: "made here" },
     });
     expect(await run("agents", "list")).toHaveProperty("agents.2.id", "third");
+    expect(await run("events", "list", "--types", "agent.*")).toHaveProperty(
+      "events.0.type",
+      "agent.created",
+    );
     expect(
       await run("agents", "update", "third", "--allow-tools", "Read,Grep", "--orchestration_enabled"),
     ).toMatchObject({
