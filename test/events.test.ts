@@ -2,7 +2,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCli } from "./fixtures/cli.ts";
-import { type Frame, type Gateway, KEYS, readFrames, startGateway, testConfig, until } from "./harness.ts";
+import {
+  type Frame,
+  type Gateway,
+  KEYS,
+  readFrames,
+  root,
+  startGateway,
+  testConfig,
+  until,
+} from "./harness.ts";
 
 interface Event {
   id: string;
@@ -306,6 +315,78 @@ describe("a stream of the feed", () => {
       expect(again.frames.map(({ id }) => id)).toEqual(["1", "2", "3"]);
     } finally {
       await next.stop();
+    }
+  });
+});
+
+describe("turns, messages and sessions in the feed", () => {
+  it("are told in order, with texts only where they are asked for and still there [EVENT-11, EVENT-12]", async () => {
+    await using gateway = await startGateway();
+    const { headers, body } = await gateway.send("a secret question", { chat_id: "me" });
+    const requestId = headers.get("x-request-id");
+    const sessionId = body.session_id as string;
+    const place = { agentId: "assistant", chatId: "api-me", sessionId };
+    const all = async (query = "") =>
+      (await list(gateway, `&after=0&types=turn.*,message.*,session.*${query}`)).events;
+    await until(async () => (await all()).length === 4, "four events");
+    expect((await all()).map(({ type, data }) => [type, data])).toEqual([
+      ["session.created", place],
+      ["message.received", { ...place, requestId }],
+      ["turn.started", { ...place, requestId, kind: expect.any(String) }],
+      [
+        "turn.finished",
+        { ...place, requestId, kind: expect.any(String), status: "done", durationMs: expect.any(Number) },
+      ],
+    ]);
+    const texts = async () => (await all("&include=text")).map(({ data }) => data.text);
+    expect(await texts()).toEqual([undefined, "a secret question", undefined, body.response]);
+    const path = `/api/v1/agents/assistant/sessions/${sessionId}`;
+    expect((await gateway.json("POST", `${path}/restart`, { body: { chat_id: "me" } })).status).toBe(200);
+    expect((await gateway.json("DELETE", `${path}?chat_id=me`)).status).toBe(204);
+    await until(async () => (await all()).length === 6, "six events");
+    expect((await all()).slice(4).map(({ type, data }) => [type, data])).toEqual([
+      ["session.restarted", place],
+      ["session.deleted", place],
+    ]);
+    expect(await texts()).toEqual(Array(6).fill(undefined));
+  });
+
+  it("are neither lost nor told twice when the gateway is killed between a unit and its numbers [EVENT-3, EVENT-12]", async () => {
+    const steps = ["after-user-row", "first-delta", "after-assistant-row"];
+    let gateway = await startGateway();
+    try {
+      for (const [round, step] of [...steps, ...steps].entries()) {
+        await gateway.kill();
+        gateway = await startGateway({
+          home: gateway.home,
+          nodeArgs: ["--import", join(root, "test/fixtures/kill-at.mjs")],
+          env: { KILL_AT: step },
+        });
+        await gateway.send(`round ${round}`, { chat_id: "crash" }).catch(() => {});
+      }
+      await gateway.kill();
+      gateway = await startGateway({ home: gateway.home });
+      await gateway.send("the last", { chat_id: "crash" });
+      const turns = await until(async () => {
+        const { events } = await list(gateway, "&after=0&limit=200&include=text&types=turn.*,message.*");
+        return events.some(({ type, data }) => type === "message.received" && data.text === "the last") &&
+          events.at(-1)?.type === "turn.finished"
+          ? events
+          : undefined;
+      }, "the last turn");
+      const ids = turns.map(({ id }) => Number(id.slice(4)));
+      expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
+      const of = (type: string) => turns.filter((event) => event.type === type);
+      const texts = [...steps, ...steps].map((_, round) => `round ${round}`);
+      expect(of("message.received").map(({ data }) => data.text)).toEqual([...texts, "the last"]);
+      const requests = (type: string) =>
+        of(type)
+          .map(({ data }) => data.requestId)
+          .toSorted();
+      expect(requests("turn.started")).toHaveLength(steps.length * 2 + 1);
+      expect(requests("turn.finished")).toEqual(requests("turn.started"));
+    } finally {
+      await gateway[Symbol.asyncDispose]();
     }
   });
 });

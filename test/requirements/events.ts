@@ -17,4 +17,8 @@ export const events = {
     "a key sees the events of agents in its reach, those of no agent only with admin; also after its rights have changed",
   "EVENT-9": "20 streams a key; the next is 429 RATE_LIMITED; a stream ends when its key is revoked",
   "EVENT-10": "a slow reader costs a bounded amount of memory, misses nothing, and holds up no other",
+  "EVENT-11":
+    "texts only with include=text, from the messages themselves: what is deleted there is gone here",
+  "EVENT-12":
+    "message.received for every stored user message, turn.started|finished|failed with agentId, chatId, sessionId, requestId, session.created|deleted|restarted with the first three; of a turn that a crash cut off, each exactly once",
 } as const;

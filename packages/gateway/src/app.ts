@@ -129,6 +129,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
   const connectors = createConnectors({ config, secretsFile, onSecret, log });
   const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
   const sessions = createSessions({
+    feed,
     store: rows,
     clock,
     log,

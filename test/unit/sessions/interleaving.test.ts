@@ -207,6 +207,7 @@ async function run(seed: number): Promise<void> {
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
+    feed: { event: () => fromStatements() },
     step() {},
   } as unknown as SessionDeps);
 

@@ -90,6 +90,7 @@ function rig() {
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
+    feed: { event: () => fromStatements() },
     step() {},
   } as unknown as SessionDeps);
   let request = 0;

@@ -134,7 +134,7 @@ describe.each(drivers)("sessions, messages and turns in $driver", ({ open }) => 
       store.turns.addPart("r2", "x"),
     );
     expect(await store.turns.running()).toMatchObject([
-      { requestId: "r1", session: { uuid: "s", model: undefined }, keyId: "k", told: 9 },
+      { requestId: "r1", session: { uuid: "s", agentId: "a", model: undefined }, keyId: "k", told: 9 },
     ]);
     expect(await store.turns.parts("r1")).toEqual(["", "b"]);
     await store.commit(store.turns.end("s", "done", 6), store.turns.dropParts("r1"));

@@ -7,5 +7,5 @@ export interface Told {
   /** Ids, states and counts; nothing that a person wrote. */
   data?: Readonly<Record<string, unknown>>;
   /** Row of the message whose text it tells. */
-  message?: number;
+  message?: number | undefined;
 }

@@ -147,6 +147,7 @@ export function createSessions(deps: SessionDeps) {
     }
     await removeFolderBelow(dirname(folder), SESSION_DEPTH - 1, { ifEmpty: true }).catch(() => {});
   };
+  const dataOf = (row: SessionRow) => ({ chatId: row.chat_id, sessionId: row.uuid });
   const removeNow = async (row: SessionRow) => {
     // The session is held by now, so no other turn can begin behind the one that is stopped here.
     await stop(row);
@@ -155,7 +156,11 @@ export function createSessions(deps: SessionDeps) {
     await dropProcess(row);
     await removeFolder(row);
     await deps.history.emptySession(known.id);
-    await store.commit(deps.history.clear(known.id), store.sessions.remove(row.uuid));
+    await store.commit(
+      deps.history.clear(known.id),
+      store.sessions.remove(row.uuid),
+      deps.feed.event({ type: "session.deleted", agentId: row.agent_id, data: dataOf(row) }),
+    );
     turns.forget(row.uuid);
   };
 
@@ -278,7 +283,10 @@ export function createSessions(deps: SessionDeps) {
       const now = clock.now();
       const name = named ?? PLACEHOLDER_NAME;
       const unnamed = named === undefined;
-      await store.commit(store.sessions.add({ uuid, agentId: agent.id, chatId, name, unnamed, now }));
+      await store.commit(
+        store.sessions.add({ uuid, agentId: agent.id, chatId, name, unnamed, now }),
+        deps.feed.event({ type: "session.created", agentId: agent.id, data: { chatId, sessionId: uuid } }),
+      );
       return { sessionId: uuid, sessionName: name, createdAt: now };
     },
 
@@ -339,6 +347,8 @@ export function createSessions(deps: SessionDeps) {
         async () => {
           await stop(row);
           await dropProcess(row);
+          const data = dataOf(row);
+          await store.commit(deps.feed.event({ type: "session.restarted", agentId: agent.id, data }));
           // Before anything else begins in the session: the new process is told what the session is now.
           compaction.reopen(agent, await current(row));
         },
@@ -348,7 +358,7 @@ export function createSessions(deps: SessionDeps) {
     /** Sets the model of this session only; it applies from the next turn on. */
     setModel: (row: SessionRow, model: string) => update(row, { model_override: model }),
 
-    recover: () => recoverTurns({ store, clock, log: deps.log, cutOff: deps.cutOff, usage: deps.usage }),
+    recover: () => recoverTurns({ ...deps, store }),
     /** Applies a changed configuration to idle processes and spares. */
     reconfigure() {
       pool.reconfigure();

@@ -75,7 +75,23 @@ export interface TurnCounters {
   ended(agentId: string, status: string, ms: number): void;
 }
 
+/** What sessions need from the feed. */
+export interface FeedPort {
+  /** Tells what happened in a session, in the unit that makes it true. */
+  event(told: {
+    type:
+      | "message.received"
+      | `turn.${"started" | "finished" | "failed"}`
+      | `session.${"created" | "deleted" | "restarted"}`;
+    agentId: string;
+    data: Readonly<Record<string, unknown>>;
+    /** The message whose text it tells. */
+    message?: number | undefined;
+  }): Change;
+}
+
 export interface SessionDeps {
+  feed: FeedPort;
   store: Pick<Store, "sessions" | "messages" | "turns" | "ids" | "commit">;
   clock: Clock;
   log: Logger;

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { SessionDeps } from "./ports.ts";
+import type { FeedPort, SessionDeps } from "./ports.ts";
 
 /**
  * Closes the turns that a crash cut off: their text so far becomes a message flagged `interrupted`, and the session
@@ -8,12 +8,13 @@ import type { SessionDeps } from "./ports.ts";
  */
 export async function recoverTurns(deps: {
   store: SessionDeps["store"];
+  feed: FeedPort;
   clock: Clock;
   log: Logger;
   cutOff: SessionDeps["cutOff"];
   usage: SessionDeps["usage"];
 }): Promise<number> {
-  const { store, clock, log } = deps;
+  const { store, feed, clock, log } = deps;
   const { sessions, messages, turns } = store;
   const cutOff = await turns.running();
   for (const { requestId, session, ...turn } of cutOff) {
@@ -52,6 +53,15 @@ export async function recoverTurns(deps: {
             chars: { told: parts.length > 0 ? turn.told : 0, said: text.length },
           }).change),
       ...others,
+      ...(session === null
+        ? []
+        : [
+            feed.event({
+              type: "turn.finished",
+              agentId: session.agentId,
+              data: { chatId: session.chatId, sessionId: session.uuid, requestId, status: "interrupted" },
+            }),
+          ]),
     );
     log.warn(
       { session: session?.uuid, request: requestId, chars: text.length },

@@ -8,6 +8,7 @@ import type { Place } from "./place.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps, SharedFile } from "./ports.ts";
 import { createSilenceWatch, DEFAULT_SILENT_SECONDS } from "./silence.ts";
+import { tellEnd, tellStart } from "./tell.ts";
 import { TextOverflow } from "./turn-cap.ts";
 import { historyOf, resumeState } from "./turn-context.ts";
 import { createEmitter } from "./turn-emit.ts";
@@ -84,6 +85,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       agentSays.emit(event);
     };
 
+    const about = { agentId: agent.id, chatId: session.chat_id, sessionId: uuid, requestId };
     const persistStart = async () => {
       const message = request.store;
       const changes = [
@@ -104,6 +106,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
           : []),
         ...(message && row?.unnamed !== 0 ? [store.sessions.nameFirst(uuid, nameFrom(message.content))] : []),
         ...(request.also?.(stored) ?? []),
+        ...tellStart(deps.feed, { ...about, kind: request.kind, isNew: !row, message: stored }),
       ];
       deps.step("before-user-row");
       const answers = await store.commit(
@@ -217,6 +220,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         }),
         ...used.change,
         ...(request.closing?.({ result, reason, produced }) ?? []),
+        tellEnd(deps.feed, { ...about, kind: request.kind, result, message }),
       ];
       deps.step("before-assistant-row");
       try {
