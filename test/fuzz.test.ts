@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { type RouteDecl, routeList } from "@agent-gateway/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -151,6 +151,9 @@ const shot: fc.Arbitrary<Shot> = fc
 /** Deleting or reconfiguring what the other requests talk to would only make them miss. */
 const spared = (decl: RouteDecl) => decl.method === "DELETE" && decl.path === "/api/v1/agents/:agentId";
 
+const endless = ({ path }: RouteDecl, res: IncomingMessage) =>
+  path === "/api/v1/events" && res.headers["content-type"]?.startsWith("text/event-stream");
+
 function fire(target: Shot): Promise<{ status: number; text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const hasBody = target.decl.method !== "GET";
@@ -170,6 +173,11 @@ function fire(target: Shot): Promise<{ status: number; text: string }> {
     res.on("data", (chunk: Buffer) => {
       if (text.length < 100_000) text += chunk;
     });
+    // The feed has no end.
+    if (endless(target.decl, res)) {
+      resolve({ status: res.statusCode!, text });
+      req.destroy();
+    }
     res.once("end", () => resolve({ status: res.statusCode!, text }));
     res.once("error", reject);
   });
