@@ -119,6 +119,20 @@ describe("where things are", () => {
     expect(await tree(root, "user/.agent-gateway")).toEqual(before);
   });
 
+  it("keeps the compiled code of one start for the next one [START-11]", async () => {
+    const home = await ownFolder();
+    const round = async (env = {}) => {
+      const gateway = startBin(home, { env });
+      await gateway.says(LISTENING);
+      gateway.process.kill("SIGTERM");
+      expect(await gateway.ended).toBe(0);
+      return gateway.stderr();
+    };
+    await round();
+    const said = await round({ NODE_DEBUG_NATIVE: "COMPILE_CACHE" });
+    expect(said).toMatch(/code cache for ESM file:\S+serve\.js was accepted/);
+  });
+
   it("GATEWAY_CONFIG, --config, PORT, --port and GATEWAY_BIND win over the file [START-3]", async () => {
     const home = await ownFolder();
     const elsewhere = await ownFolder();

@@ -11,6 +11,7 @@ export const core = {
   "START-6":
     "first run writes a config with agent `assistant` (auto) and one admin key in .env mode 0600, and prints address, key once and a curl line that works",
   "START-7": "nothing outside GATEWAY_HOME and the workspaces is written",
+  "START-11": "a start stores its compiled code in the home's cache, and the next start reads it",
   "START-8": "chat_id is 1-128 of A-Za-z0-9._@:+- and neither . nor ..; else 400 INVALID_CHAT_ID",
   "START-9":
     "agent ids match ^[a-z][a-z0-9_-]{0,31}$; session ids are lower-case UUIDs minted by the gateway",

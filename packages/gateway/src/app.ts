@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppJobs } from "./app-jobs.ts";
@@ -56,6 +57,8 @@ export interface AppDeps {
   env: Env;
   clock: Clock;
   log: Logger;
+  /** The thread that writes to the database; it has no file yet. */
+  writer: Worker;
   /** Gets each value that must not appear in logs, before it is used. */
   onSecret(value: string): void;
   /** Called when the gateway cannot continue: the database thread died. */
@@ -63,7 +66,7 @@ export interface AppDeps {
 }
 
 /** The composition root: creates every room and wires it to the others. */
-export async function createApp({ store, paths, env, clock, log, onSecret, fatal }: AppDeps) {
+export async function createApp({ store, paths, env, clock, log, writer, onSecret, fatal }: AppDeps) {
   const config = () => store.current;
   const agent = (id: string) => config().agents.find((entry) => entry.id === id);
   const requireAgent = (id: string) => {
@@ -75,7 +78,7 @@ export async function createApp({ store, paths, env, clock, log, onSecret, fatal
 
   const unreadable = (reason: string) =>
     `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
-  const rows = await startWith(1, unreadable, () => openStore(paths.database, clock, VERSION));
+  const rows = await startWith(1, unreadable, () => openStore(paths.database, clock, VERSION, writer));
   void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();

@@ -70,7 +70,7 @@ function fakeThread() {
   const sent: ToWorker[] = [];
   const listeners = new Map<string, (value: never) => void>();
   const thread: Thread = {
-    postMessage: (message) => void sent.push(message),
+    postMessage: (message) => void (message.kind === "open" || sent.push(message)),
     on: (event: string, listener: (value: never) => void) => listeners.set(event, listener),
     terminate: () => new Promise(() => {}),
   };

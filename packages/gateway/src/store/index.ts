@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
 import type { Exports } from "./exports.ts";
@@ -103,9 +104,12 @@ export interface Store {
   readonly db: Database;
 }
 
-/** Opens (and creates or migrates) the store; `gateway` is the version of this gateway. */
-export function openStore(file: string, clock: Clock, gateway?: string): Store {
-  return createStore(openDatabase(file, clock, gateway));
+/**
+ * Opens (and creates or migrates) the store. `gateway` is the version of this gateway, `writer` a thread that was
+ * started early.
+ */
+export function openStore(file: string, clock: Clock, gateway?: string, writer?: Worker): Store {
+  return createStore(openDatabase(file, clock, gateway, writer));
 }
 
 /** The repositories over an open database. */

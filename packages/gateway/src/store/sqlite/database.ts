@@ -1,10 +1,11 @@
+import type { Worker } from "node:worker_threads";
 import type { Clock } from "../../lib/clock.ts";
-import { workerEntry } from "../../lib/entry.ts";
+import { startThread } from "../../lib/thread.ts";
 import { openConnection, type Param } from "./connection.ts";
 import { copyBefore, sweepCopies } from "./copies.ts";
 import type { Statement, StatementResult } from "./protocol.ts";
 import { migrate } from "./schema.ts";
-import { startWorker, type WorkerClient } from "./worker-client.ts";
+import { serveFile, type WorkerClient } from "./worker-client.ts";
 
 export type { Connection, Param, Row } from "./connection.ts";
 export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts";
@@ -39,10 +40,10 @@ export interface Database {
 const READER_IDLE_MS = 60_000;
 
 /**
- * Opens (and creates or migrates) the database file. `gateway` is the version of this gateway. The reader thread starts when first needed and ends
- * when idle.
+ * Opens (and creates or migrates) the database file. `gateway` is the version of this gateway, `thread` the writer's if
+ * it runs already. The reader thread starts when first needed and ends when idle.
  */
-export function openDatabase(file: string, clock: Clock, gateway?: string): Database {
+export function openDatabase(file: string, clock: Clock, gateway?: string, thread?: Worker): Database {
   const setup = openConnection(file, "write");
   try {
     migrate(setup.raw, gateway, (version) => copyBefore(setup.raw, file, version));
@@ -50,7 +51,7 @@ export function openDatabase(file: string, clock: Clock, gateway?: string): Data
     setup.close();
   }
   const reads = openConnection(file, "read");
-  const writer = startWorker(workerEntry("writer"), { file, mode: "write" }, clock);
+  const writer = serveFile(thread ?? startThread("writer"), { file, mode: "write" }, clock);
   let closing = false;
   let reader: WorkerClient | undefined;
   let readerUsers = 0;
@@ -61,7 +62,7 @@ export function openDatabase(file: string, clock: Clock, gateway?: string): Data
     if (closing) throw new Error("The database is closed.");
     stopTimer?.();
     if (!reader) {
-      const started = startWorker(workerEntry("reader"), { file, mode: "read" }, clock);
+      const started = serveFile(startThread("reader"), { file, mode: "read" }, clock);
       reader = started;
       void started.died.then(() => {
         if (reader === started) reader = undefined;

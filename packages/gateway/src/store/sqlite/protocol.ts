@@ -18,6 +18,13 @@ export interface Unit {
   statements: readonly Statement[];
 }
 
+/** The first message to a worker: the file that it serves. */
+export interface OpenFile {
+  kind: "open";
+  file: string;
+  mode: "read" | "write";
+}
+
 /** To a worker. Units that wait at the same time share one commit. */
 export type ToWorker =
   | { id: number; kind: "units"; units: readonly Unit[] }

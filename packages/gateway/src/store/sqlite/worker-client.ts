@@ -1,7 +1,6 @@
-import { Worker } from "node:worker_threads";
 import { type Clock, sleep } from "../../lib/clock.ts";
 import type { Param, Row } from "./connection.ts";
-import type { FromWorker, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
+import type { FromWorker, OpenFile, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
 import { JobError } from "./protocol.ts";
 
 export interface WorkerClient {
@@ -38,20 +37,21 @@ interface Waiting {
 
 /** The part of a worker thread that is used here. */
 export interface Thread {
-  postMessage(message: ToWorker): void;
+  postMessage(message: ToWorker | OpenFile): void;
   on(event: "message", listener: (replies: FromWorker[]) => void): unknown;
   on(event: "error", listener: (error: unknown) => void): unknown;
   on(event: "exit", listener: (code: number) => void): unknown;
   terminate(): Promise<unknown>;
 }
 
-/** Starts a worker thread that serves `file`. Messages sent before it is ready wait in its queue. */
-export function startWorker(
-  entry: URL,
-  data: { file: string; mode: "read" | "write" },
+/** Lets a thread serve `file`. Messages sent before it is ready wait in its queue. */
+export function serveFile(
+  thread: Thread,
+  { file, mode }: Omit<OpenFile, "kind">,
   clock: Clock,
 ): WorkerClient {
-  return createWorkerClient(new Worker(entry, { workerData: data, stdout: false, stderr: false }), clock);
+  thread.postMessage({ kind: "open", file, mode });
+  return createWorkerClient(thread, clock);
 }
 
 /** Talks to a worker thread: every accepted unit is answered, or rejected when the thread is gone. */

@@ -1,23 +1,42 @@
-import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { collectWhenIdle } from "../../lib/idle-collect.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import type { FromWorker, Job, JobContext, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
+import type {
+  FromWorker,
+  Job,
+  JobContext,
+  OpenFile,
+  Statement,
+  StatementResult,
+  ToWorker,
+  Unit,
+} from "./protocol.ts";
 
 /** Work for idle moments: one short step inside a transaction; returns true while work is left. */
 export type IdleTask = (db: Connection) => boolean;
 
-/**
- * Serves one connection from inside a worker thread: units with group commit, queries, and named jobs.
- * `idle` runs in slices while nothing else waits (the search indexer does its work there).
- */
-export function serveConnection(options: {
+interface Served {
   jobs: Record<string, Job<never>>;
   idle?: IdleTask;
   /** Called once with the new connection, to define its SQL functions. */
   setup?: (db: Connection) => void;
-}): void {
+}
+
+/**
+ * Serves one connection from inside a worker thread, to the file that the first message names: units with group
+ * commit, queries, and named jobs. `idle` runs in slices while nothing else waits (the search indexer does its work
+ * there).
+ */
+export function serveConnection(options: Served): void {
   const port = parentPort!;
-  const { file, mode } = workerData as { file: string; mode: "read" | "write" };
+  let serve = (first: unknown) => {
+    serve = openFile(port, first as OpenFile, options) as typeof serve;
+  };
+  port.on("message", (message) => serve(message));
+}
+
+/** Opens the file; returns what takes the messages from then on. */
+function openFile(port: MessagePort, { file, mode }: OpenFile, options: Served): (message: ToWorker) => void {
   const db = openConnection(file, mode);
   options.setup?.(db);
   const aborts = new Map<number, AbortController>();
@@ -189,8 +208,8 @@ export function serveConnection(options: {
   };
 
   collectWhenIdle();
-  port.on("message", onMessage);
   schedule();
+  return onMessage;
 }
 
 export type { Connection };
