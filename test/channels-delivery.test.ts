@@ -122,7 +122,7 @@ describe("replies", () => {
     expect(outbox(rig).every(({ state }) => state === "sent")).toBe(true);
   });
 
-  it("that are refused for good are failed, and the next one goes out [CH-OUT-4]", async () => {
+  it("that are refused for good are failed, and the next one goes out [CH-OUT-4, EVENT-13]", async () => {
     await using rig = await startTeamchatRig();
     rig.slack.errors.set(POST, "channel_not_found");
     await rig.say("SAY nowhere");
@@ -135,6 +135,18 @@ describe("replies", () => {
     expect(body.channels).toContainEqual(
       expect.objectContaining({ channel: "teamchat", enabled: true, queued: 0, lastError: null }),
     );
+    await until(async () => {
+      const feed = await rig.gateway.json("GET", "/api/v1/events?stream=false&types=delivery.*");
+      const events = feed.body.events as Array<{ type: string; data: object }>;
+      if (events.length === 0) return false;
+      expect(events).toEqual([
+        expect.objectContaining({
+          type: "delivery.failed",
+          data: expect.objectContaining({ agentId: "assistant", channel: "teamchat", deliveryId: 1 }),
+        }),
+      ]);
+      return true;
+    }, "the event of the failed delivery");
   });
 
   it("longer than the provider takes come in parts, in order, nothing missing [CH-OUT-5]", async () => {

@@ -21,4 +21,8 @@ export const events = {
     "texts only with include=text, from the messages themselves: what is deleted there is gone here",
   "EVENT-12":
     "message.received for every stored user message, turn.started|finished|failed with agentId, chatId, sessionId, requestId, session.created|deleted|restarted with the first three; of a turn that a crash cut off, each exactly once",
+  "EVENT-13":
+    "delivery.failed and delivery.unknown for each message that did not arrive, or may not have, exactly once, with agentId, channel, accountId, chatId and deliveryId; nothing of progress messages",
+  "EVENT-14":
+    "an event of a session that was deleted before the unit came, or of a message that was settled, is not told",
 } as const;

@@ -21,6 +21,7 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
   rows: Store;
   config(): { agents: readonly { id: string }[] };
   channels: Kept;
+  feed: Kept;
   history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
   shares: Kept;
   usage: Kept;
@@ -32,6 +33,7 @@ export const createAppJobs = ({
   config,
   monitoring,
   channels,
+  feed,
   history,
   shares,
   usage,
@@ -43,6 +45,7 @@ export const createAppJobs = ({
     counters: monitoring.jobs,
     kinds: [
       housekeeping("channels.old", channels.housekeeping),
+      housekeeping("events.old", feed.housekeeping),
       housekeeping("shares.expired", shares.housekeeping),
       {
         name: "history.retention",

@@ -3,6 +3,7 @@ import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppJobs } from "./app-jobs.ts";
+import { shutdownPhases } from "./app-shutdown.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import {
   accountsOf,
@@ -21,11 +22,10 @@ import { createConnectors } from "./connectors/index.ts";
 import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint, routes } from "./http/index.ts";
-import { type Clock, sleep } from "./lib/clock.ts";
+import type { Clock } from "./lib/clock.ts";
 import { dashboardFolder } from "./lib/entry.ts";
 import { restrictState } from "./lib/guarded/index.ts";
 import type { Logger } from "./lib/logger.ts";
-import type { Phase } from "./lib/phases.ts";
 import { createReaper } from "./lib/reaper.ts";
 import { startWith } from "./lib/start-error.ts";
 import { createMedia } from "./media/index.ts";
@@ -45,11 +45,6 @@ import { openStore } from "./store/index.ts";
 import { createUsage } from "./usage/index.ts";
 import { VERSION } from "./version.ts";
 import { createWebhooks } from "./webhooks/index.ts";
-
-/** Callers of running turns get the reply so far; interrupting the turns takes 1.5 s at most. */
-const CLOSE_GRACE_MS = 2_500;
-/** The database closes after this time, even if something else is still closing. */
-const ROOMS_MS = 400;
 
 export interface AppDeps {
   store: ConfigStore;
@@ -155,6 +150,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
   const access = createAccess({ config: store, clock, log, onKnock: feed.channels.knocked });
   const channels = createChannels({
     store: rows,
+    feed,
     clock,
     log,
     access,
@@ -185,7 +181,18 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
     log,
   });
 
-  const jobs = createAppJobs({ rows, config, monitoring, clock, log, channels, history, shares, usage });
+  const jobs = createAppJobs({
+    rows,
+    config,
+    monitoring,
+    clock,
+    log,
+    channels,
+    feed,
+    history,
+    shares,
+    usage,
+  });
 
   const devicePlace = (agentId: string, account: string): ChannelPlace => ({
     agentId,
@@ -350,45 +357,19 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
         .sweep(config().agents.map(({ id }) => id))
         .catch((error) => log.warn({ err: error }, "could not clean up old uploads"));
     },
-    /**
-     * The shutdown sequence. Its phases together stay under 5 s; work that a phase leaves unfinished is resumed from its
-     * rows at the next start.
-     */
-    shutdown(): Phase[] {
-      let served: Promise<void> = Promise.resolve();
-      return [
-        {
-          name: "refuse",
-          budgetMs: 200,
-          run() {
-            served = server.close(CLOSE_GRACE_MS);
-            void feed.end({ type: "gateway.stopping" });
-            channels.stopIntake();
-            sessions.refuse();
-            disk.close();
-          },
-        },
-        { name: "stop", budgetMs: 1_900, run: () => Promise.all([sessions.stopAll(), jobs.close()]) },
-        {
-          name: "drain",
-          budgetMs: 1_300,
-          run: () => Promise.all([channels.close(), sessions.close(), served]),
-        },
-        {
-          name: "close",
-          budgetMs: 1_000,
-          async run() {
-            const rooms = [access, runtimes, store];
-            const closed = Promise.allSettled([
-              ...rooms.map(async (room) => room.close()),
-              reaper.sweepAll(),
-            ]);
-            await Promise.race([closed, sleep(clock, ROOMS_MS)]);
-            feed.close();
-            await rows.close();
-          },
-        },
-      ];
-    },
+    /** What a stop does, in order. */
+    shutdown: () =>
+      shutdownPhases({
+        clock,
+        server,
+        feed,
+        channels,
+        sessions,
+        disk,
+        jobs,
+        reaper,
+        last: [access, runtimes, store],
+        rows,
+      }),
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { EventFilter, Store } from "../../../packages/gateway/src/store/index.ts";
+import type { EventCondition, EventFilter, Store } from "../../../packages/gateway/src/store/index.ts";
 import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { memoryDatabase } from "../../fixtures/memory-db.ts";
 import { drivers } from "./drivers.ts";
@@ -47,6 +47,30 @@ describe.each(drivers)("events in $driver", ({ open }) => {
     expect(await number(2)).toBe(0);
     expect(await typesOf(read())).toEqual(["1 a", "2 b", "3 c"]);
     expect(await store.events.bounds()).toEqual({ last: 3, removed: 0 });
+  });
+
+  it("are told only while their session exists, or their message is in a certain state [EVENT-14]", async () => {
+    const chat = { uuid: "s1", agentId: "a", chatId: "c", name: "n", unnamed: true, now: 1 };
+    const told = (type: string, condition: EventCondition) =>
+      store.events.add({ type, at: 1, while: condition });
+    const row = { place: { agentId: "a", channel: "botchat", account: "" }, chatId: "c", inbox: null };
+    const [sending] = await store.commit(
+      store.outbox.addSending({ ...row, purpose: "direct", key: "k", target: "{}", content: "{}" }, 1),
+    );
+    const open = { delivery: sending.id, states: ["pending", "sending"] } as const;
+    await store.commit(
+      told("before", { session: "s1" }),
+      store.sessions.add(chat),
+      told("with", { session: "s1" }),
+      told("other", { session: "s2" }),
+      told("open", open),
+      store.outbox.settle(sending.id, "unknown", 2, {}),
+      told("settled", open),
+      told("unknown", { delivery: sending.id, states: ["unknown"] }),
+      told("none", { delivery: sending.id + 1, states: ["unknown"] }),
+    );
+    await number();
+    expect(await typesOf(read())).toEqual(["1 with", "2 open", "3 unknown"]);
   });
 
   it("come back as they were told [EVENT-1]", async () => {

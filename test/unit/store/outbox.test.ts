@@ -123,13 +123,11 @@ describe.each(drivers)("the outbox in $driver", ({ open }) => {
     const { outbox } = store;
     const [unknown, underWay] = await sending("unknown", "under way");
     await store.commit(outbox.settle(unknown!.id, "unknown", 20, {}), outbox.add([row("waits")], 10));
-    const uncertain = (key: string, place = PLACE) => outbox.isUncertain(place, key);
-    expect(await Promise.all([uncertain("unknown"), uncertain("under way"), uncertain("waits")])).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    expect(await uncertain("unknown", OTHER)).toBe(false);
+    const uncertain = (key: string, place = PLACE) => outbox.uncertain(place, key);
+    expect(await uncertain("unknown")).toMatchObject([{ id: unknown!.id, state: "unknown" }]);
+    expect(await uncertain("under way")).toMatchObject([{ id: underWay!.id, state: "sending" }]);
+    expect(await uncertain("waits")).toEqual([]);
+    expect(await uncertain("unknown", OTHER)).toEqual([]);
     await store.commit(
       outbox.arrived(OTHER, "unknown", "p0", 30),
       outbox.refused(PLACE, "under way", "p0", 30, "No."),

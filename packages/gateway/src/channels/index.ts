@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
 import type { Store } from "../store/index.ts";
 import { type Adapters, createAdapters } from "./adapters.ts";
-import { createDelivery, createJournal } from "./delivery/index.ts";
+import { createDelivery, createJournal, type FeedPort } from "./delivery/index.ts";
 import { createHandshakes, type Handshake } from "./handshakes.ts";
 import { createHealth } from "./health.ts";
 import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
@@ -71,6 +71,7 @@ export interface ChannelAccess extends AccessPort {
 export interface ChannelsDeps
   extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "commands" | "attachment"> {
   store: Store;
+  feed: FeedPort;
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
@@ -114,6 +115,7 @@ export function createChannels(deps: ChannelsDeps) {
   const inboundMedia = createInboundMedia({ media: deps.media, clock, log });
   const delivery = createDelivery({
     store,
+    feed: deps.feed,
     clock,
     log,
     adapter,

@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Change, EventFilter, Store, StoredEvent } from "../store/index.ts";
 import { agentChanges } from "./config-changes.ts";
-import { createSequencer } from "./sequencer.ts";
+import { createSequencer, pruneEvents } from "./sequencer.ts";
 import type { Told } from "./told.ts";
 
 export type { Told };
@@ -45,6 +45,8 @@ export interface Feed {
   latest(limit: number, filter: EventFilter): Promise<Page>;
   /** Called when there are new events, and once more, with `closing`, when the feed ends. */
   follow(listener: (closing: boolean) => void): () => void;
+  /** Removes what became too old while little happened. */
+  housekeeping: { everyMs: number; changes(): readonly Change<unknown>[] };
   /** Numbers what a crash left without a number. */
   start(): void;
   /** Tells the last event and ends the streams; events that follow are stored for the next start. */
@@ -58,6 +60,9 @@ interface Place {
   channel: string;
   account: string;
 }
+
+const SWEEP_MS = 600_000;
+const SWEEP_BATCH = 10_000;
 
 const shown = ({ seq, type, at, agentId, data, text, cut }: StoredEvent): Numbered => ({
   seq,
@@ -91,8 +96,7 @@ export function createFeed({ store, config, clock, log }: FeedDeps): Feed {
   const stopListening = store.onEvents(sequencer.wake);
   const { events } = store;
 
-  const event = ({ type, agentId, data, message }: Told) =>
-    events.add({ type, at: clock.now(), agentId, data, message });
+  const event = (told: Told) => events.add({ ...told, at: clock.now() });
   const keep = async (told: readonly Told[]) => {
     if (told.length === 0) return;
     try {
@@ -149,6 +153,10 @@ export function createFeed({ store, config, clock, log }: FeedDeps): Feed {
     follow(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    housekeeping: {
+      everyMs: SWEEP_MS,
+      changes: () => [pruneEvents(store, clock, SWEEP_BATCH)],
     },
     start: sequencer.wake,
     async end(told) {

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Store } from "../store/index.ts";
+import type { Change, Store } from "../store/index.ts";
 
 export interface SequencerDeps {
   store: Pick<Store, "events" | "commit">;
@@ -17,10 +17,13 @@ const BATCH = 1_000;
 
 const KEEP = 100_000;
 const KEEP_MS = 7 * 24 * 3_600_000;
-const PRUNE_EVERY_MS = 3_600_000;
 /** The table never grows past what is kept by more than this and one batch. */
 const PRUNE_AFTER = 5_000;
 const PRUNE_BATCH = 2_000;
+
+/** Removes events that are no longer kept, `limit` at most. Answers how many it removed. */
+export const pruneEvents = ({ events }: Pick<Store, "events">, clock: Clock, limit: number): Change<number> =>
+  events.prune(KEEP, clock.now() - KEEP_MS, limit);
 
 export interface Sequencer {
   /** Says that events may wait for their number. */
@@ -32,7 +35,7 @@ export interface Sequencer {
 }
 
 /**
- * Gives events their numbers after they were committed, and removes the oldest. It looks at the rows alone, so what a
+ * Gives events their numbers after they were committed, and removes the oldest of too many. It looks at the rows alone, so what a
  * crash left without a number is numbered at the next start, and other writers' events are numbered as well.
  */
 export function createSequencer({ store, clock, log, onNumbered }: SequencerDeps): Sequencer {
@@ -53,7 +56,7 @@ export function createSequencer({ store, clock, log, onNumbered }: SequencerDeps
   const prune = async () => {
     sincePrune = 0;
     for (;;) {
-      const [removed] = await store.commit(store.events.prune(KEEP, clock.now() - KEEP_MS, PRUNE_BATCH));
+      const [removed] = await store.commit(pruneEvents(store, clock, PRUNE_BATCH));
       if (removed < PRUNE_BATCH) return;
     }
   };
@@ -90,18 +93,12 @@ export function createSequencer({ store, clock, log, onNumbered }: SequencerDeps
     return running;
   };
 
-  const cancelPrune = clock.every(
-    PRUNE_EVERY_MS,
-    () => void attempt(prune, "could not remove old events; trying again later"),
-  );
-
   return {
     wake: () => wake(),
     flush,
     stop() {
       stopped = true;
       cancel?.();
-      cancelPrune();
     },
   };
 }

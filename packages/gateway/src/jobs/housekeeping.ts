@@ -6,7 +6,7 @@ import type { JobKind } from "./types.ts";
 export interface Housekeeping {
   everyMs: number;
   /** What is to be done now. */
-  changes(): readonly Change[];
+  changes(): readonly Change<unknown>[];
 }
 
 const DAY_MS = 86_400_000;

@@ -46,7 +46,7 @@ export function cutOff(
   row: StoredJob,
   now: number,
   random: () => number,
-): readonly [EndedJob, readonly Change[]] {
+): readonly [EndedJob, readonly Change<unknown>[]] {
   if (kind.runs === "atLeastOnce") {
     const nextAt = now + pauseAfter(row.attempts, kind.backOff, random());
     return [{ state: "waiting", now, nextAt, attempts: row.attempts, note: row.note }, []];
@@ -112,7 +112,7 @@ export async function runJob(
     }
   }
 
-  function become(final: Ending): readonly [EndedJob, readonly Change[]] {
+  function become(final: Ending): readonly [EndedJob, readonly Change<unknown>[]] {
     const now = clock.now();
     const { attempts } = row;
     if (final.is === "ok") {

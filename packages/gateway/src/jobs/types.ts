@@ -19,7 +19,7 @@ export interface Job extends JobRef {
 
 export interface JobOutcome {
   /** What the run changes: durable in the unit that ends it, or not at all. */
-  changes?: readonly Change[];
+  changes?: readonly Change<unknown>[];
   /** When it runs again, Unix milliseconds, in place of what the kind's `next` says. */
   again?: number;
 }

@@ -87,6 +87,8 @@ export interface FeedPort {
     data: Readonly<Record<string, unknown>>;
     /** The message whose text it tells. */
     message?: number | undefined;
+    /** Told only if the session exists then. */
+    while?: { session: string } | undefined;
   }): Change;
 }
 

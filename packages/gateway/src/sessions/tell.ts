@@ -17,10 +17,14 @@ export function tellStart(
 ): Change[] {
   const { agentId, kind, isNew, message, ...data } = turn;
   const { requestId: _, ...session } = data;
+  // It may have been deleted meanwhile, and then no turn begins.
+  const still = { while: { session: turn.sessionId } };
   return [
-    ...(isNew ? [feed.event({ type: "session.created", agentId, data: session })] : []),
-    ...(message === undefined ? [] : [feed.event({ type: "message.received", agentId, data, message })]),
-    feed.event({ type: "turn.started", agentId, data: { ...data, kind } }),
+    ...(isNew ? [feed.event({ type: "session.created", agentId, data: session, ...still })] : []),
+    ...(message === undefined
+      ? []
+      : [feed.event({ type: "message.received", agentId, data, message, ...still })]),
+    feed.event({ type: "turn.started", agentId, data: { ...data, kind }, ...still }),
   ];
 }
 

@@ -6,7 +6,7 @@ import { createIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
-import { ADD_EVENT, createEvents, type Events } from "./sql/events.ts";
+import { createEvents, type Events, isEvent } from "./sql/events.ts";
 import { createHistory, type StoredHistory } from "./sql/history.ts";
 import { createInbox, type Inbox } from "./sql/inbox.ts";
 import { createJobs, type StoredJobs } from "./sql/jobs.ts";
@@ -36,7 +36,14 @@ export { type Change, change as fromStatements } from "./change.ts";
 export type { ExportedMessage } from "./exports.ts";
 export type { ImportedLine, ImportedMessage, ImportResult, ImportState } from "./imports.ts";
 export type { SearchQuery } from "./search.ts";
-export type { EventBounds, EventFilter, Events, NewEvent, StoredEvent } from "./sql/events.ts";
+export type {
+  EventBounds,
+  EventCondition,
+  EventFilter,
+  Events,
+  NewEvent,
+  StoredEvent,
+} from "./sql/events.ts";
 export type {
   ChatRow,
   DaysQuery,
@@ -125,7 +132,7 @@ export function createStore(db: Database): Store {
     const statements = changes.flatMap(statementsOf);
     const results = await db.write(...statements, ...reservation.statements);
     reservation.stored();
-    if (statements.some((statement) => statement.sql === ADD_EVENT)) {
+    if (statements.some(isEvent)) {
       for (const listener of listeners) listener();
     }
     return answersOf(changes, results) as Answers<C>;

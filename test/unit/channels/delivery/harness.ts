@@ -60,6 +60,9 @@ export function startDelivery({
   const store = createStore(db);
   const delivery = createDelivery({
     store,
+    feed: {
+      event: (told) => store.events.add({ ...told, at: clock.now() }),
+    },
     clock,
     log: recordingLogger(),
     adapter: () => (connected ? adapter : undefined),
@@ -111,6 +114,10 @@ export function startDelivery({
     },
     rows: (columns = "state") =>
       db.all<Record<string, unknown>>(`SELECT ${columns} FROM channel_outbox ORDER BY id`),
+    told: () =>
+      db
+        .all<{ type: string; data: string }>("SELECT type, data FROM events ORDER BY id")
+        .map(({ type, data }) => `${type} ${(JSON.parse(data) as { deliveryId: number }).deliveryId}`),
     states: () => rowsOf(db).map(({ state }) => state),
   };
 }

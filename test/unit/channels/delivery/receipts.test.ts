@@ -15,7 +15,7 @@ async function uncertain() {
 
 describe("a receipt with the key of a message", () => {
   it.each(["sent", "delivered", "read"] as const)(
-    "of unknown outcome that is %s settles it [CH-CLOUD-18]",
+    "of unknown outcome that is %s settles it [CH-CLOUD-18, EVENT-13]",
     async (state) => {
       const { rig, key } = await uncertain();
       await rig.delivery.receipt(PLACE, { messageId: "p1", key, state });
@@ -26,6 +26,8 @@ describe("a receipt with the key of a message", () => {
       expect(await rig.delivery.unsettled.list("a", { limit: 9 })).toEqual([]);
       await rig.delivery.receipt(PLACE, { messageId: "p1", ...FAILED });
       expect(rig.rows("state, reason")).toEqual([FAILED]);
+      await rig.delivery.receipt(PLACE, { messageId: "p1", ...FAILED });
+      expect(rig.told()).toEqual(["delivery.unknown 1", "delivery.failed 1"]);
     },
   );
 
@@ -33,6 +35,7 @@ describe("a receipt with the key of a message", () => {
     const { rig, key } = await uncertain();
     await rig.delivery.receipt(PLACE, { messageId: "p1", key, ...FAILED });
     expect(rig.rows("state, reason")).toEqual([FAILED]);
+    expect(rig.told()).toEqual(["delivery.unknown 1", "delivery.failed 1"]);
     expect(await rig.delivery.unsettled.list("a", { limit: 9 })).toMatchObject([{ sendable: true }]);
   });
 

@@ -4,13 +4,14 @@ import { PLACE, SENT, settled, startDelivery, UNKNOWN } from "./harness.ts";
 const DAY_MS = 24 * 3_600_000;
 
 describe("a send of unknown outcome", () => {
-  it("is not repeated where it could arrive twice, and what follows goes out [CH-UNSURE-3]", async () => {
+  it("is not repeated where it could arrive twice, and what follows goes out [CH-UNSURE-3, EVENT-13]", async () => {
     const rig = startDelivery();
     rig.answers.push(UNKNOWN);
     await rig.put(["one", "two"]);
     await settled();
     expect(rig.texts()).toEqual(["one", "two"]);
     expect(rig.states()).toEqual(["unknown", "sent"]);
+    expect(rig.told()).toEqual(["delivery.unknown 1"]);
     expect(await rig.delivery.unsettled.unknown(PLACE)).toBe(1);
   });
 

@@ -4,17 +4,21 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Change, OutboxRow, Store } from "../../store/index.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
-import type { ChannelAdapter, ChannelPlace, Content, Receipt, SendOutcome } from "../types.ts";
+import type { ChannelAdapter, ChannelPlace, Content, SendOutcome } from "../types.ts";
 import { attempt, outgoingOf } from "./attempt.ts";
 import type { Flight, Journal } from "./journal.ts";
+import { createReceipts } from "./receipts.ts";
 import { rowsOf, type Sending, type StoredTarget } from "./sending.ts";
+import { type FeedPort, OPEN, tellDelivery } from "./tell.ts";
 import { createUnsettled } from "./unsettled.ts";
 
 export { createJournal } from "./journal.ts";
 export type { Sending } from "./sending.ts";
+export type { FeedPort } from "./tell.ts";
 
 export interface DeliveryDeps {
   store: Pick<Store, "outbox" | "commit">;
+  feed: FeedPort;
   clock: Clock;
   log: Logger;
   /** The adapter of a place while it is enabled. */
@@ -126,6 +130,16 @@ export function createDelivery(deps: DeliveryDeps) {
     return refused ? { status: "unknown", reason: `${outcome.reason} ${NOT_REPEATED}` } : outcome;
   };
 
+  /** Settles a row that did not arrive, or may not have; resolves to whether it was still open. */
+  const give = async (row: OutboxRow, status: "failed" | "unknown", reason: string): Promise<boolean> => {
+    const told = row.purpose === "progress" ? [] : [tellDelivery(deps.feed, status, row, OPEN)];
+    // The event first: it is told only while the row is open.
+    const answers = await insist(() =>
+      store.commit(...told, outbox.settle(row.id, status, clock.now(), { reason })),
+    );
+    return answers?.at(-1) === true;
+  };
+
   /** Resolves to whether the row was still open. */
   const settle = async (
     row: OutboxRow,
@@ -153,11 +167,11 @@ export function createDelivery(deps: DeliveryDeps) {
           { agent: row.agent_id, channel: row.channel, row: row.id, state: outcome.status },
           outcome.reason,
         );
-        return record(outbox.settle(row.id, outcome.status, now, { reason: outcome.reason }));
+        return give(row, outcome.status, outcome.reason);
       case "markup": {
         const content = JSON.parse(row.content!) as Content;
         if (content.kind !== "text" || content.plain) {
-          return record(outbox.settle(row.id, "failed", now, { reason: outcome.reason }));
+          return give(row, "failed", outcome.reason);
         }
         const plain = JSON.stringify({ ...content, plain: true } satisfies Content);
         return record(outbox.again(row.id, { at: now, reason: outcome.reason, content: plain }));
@@ -310,33 +324,26 @@ export function createDelivery(deps: DeliveryDeps) {
 
     handshake: outbox.handshake,
 
-    /**
-     * A provider reports later what became of a message: that it could not deliver it, or that it has one whose outcome
-     * was uncertain.
-     */
-    async receipt(place: ChannelPlace, receipt: Receipt): Promise<void> {
-      const { messageId, key, state, reason = "The provider could not deliver the message." } = receipt;
-      const now = clock.now();
-      const isUncertain = key !== undefined && (await outbox.isUncertain(place, key));
-      if (state === "failed") {
-        const changes = isUncertain ? [outbox.refused(place, key, messageId, now, reason)] : [];
-        await store.commit(outbox.bounced(place, messageId, reason), ...changes);
-      } else if (isUncertain) await store.commit(outbox.arrived(place, key, messageId, now));
-    },
+    receipt: createReceipts(deps),
 
     /** After a start: settles the messages that were being sent, as far as their outcome is known. */
     async recover(): Promise<void> {
       const past = await journal.past();
       const unsent: Change<boolean>[] = [];
+      const told: Change[] = [];
       for (const row of await outbox.beingSent()) {
         const found = past(row);
-        if (found === "unsure") continue;
         const again = !ONCE.has(row.purpose);
+        if (found === "unsure") {
+          // Others are left to their chat's lane.
+          if (row.purpose === "direct") told.push(tellDelivery(deps.feed, "unknown", row, ["sending"]));
+          continue;
+        }
         if (found !== "unsent") await settle(row, again ? found : final(found));
         else if (again) unsent.push(outbox.unsent(row.id));
         else await settle(row, { status: "failed", reason: NEVER_SENT });
       }
-      await store.commit(...unsent, outbox.leaveUncertain(clock.now(), STOPPED));
+      await store.commit(...unsent, ...told, outbox.leaveUncertain(clock.now(), STOPPED));
       journal.start();
     },
     unsettled,

@@ -1,5 +1,5 @@
 import { answering, type Change, change, sql } from "../change.ts";
-import type { Param } from "../sqlite/index.ts";
+import type { Param, Statement } from "../sqlite/index.ts";
 import type { Sql } from "./port.ts";
 
 /** Something that happened, for the feed. `data` holds ids, states and counts; texts stay where they are. */
@@ -12,7 +12,14 @@ export interface NewEvent {
   data?: Readonly<Record<string, unknown>> | undefined;
   /** Row of the message whose text it tells. */
   message?: number | undefined;
+  /** Told only if this holds when the unit comes to it. */
+  while?: EventCondition | undefined;
 }
+
+/** A session that exists, or a message of the outbox in one of these states. */
+export type EventCondition =
+  | { session: string }
+  | { delivery: number; states: ReadonlyArray<"pending" | "sending" | "sent" | "unknown"> };
 
 /** An event with its public number. */
 export interface StoredEvent {
@@ -67,8 +74,10 @@ export interface Events {
   prune(keep: number, since: number, limit: number): Change<number>;
 }
 
-/** The statement that adds an event. The store recognizes by it that a unit told something. */
-export const ADD_EVENT = "INSERT INTO events (type, agent_id, at, data, message) VALUES (?, ?, ?, ?, ?)";
+/** Whether a statement adds an event: the store announces units that told something. */
+export const isEvent = ({ sql }: Statement): boolean => sql.startsWith(INTO_EVENTS);
+
+const INTO_EVENTS = "INSERT INTO events (type, agent_id, at, data, message)";
 
 /** A text is cut to this many characters. */
 const TEXT_CHARS = 16_384;
@@ -82,6 +91,20 @@ interface Row extends Omit<StoredEvent, "agentId" | "data" | "cut"> {
 }
 
 const marks = (values: readonly unknown[]) => values.map(() => "?").join(", ");
+
+function conditionOf(condition: EventCondition | undefined): { where: string; params: Param[] } {
+  if (!condition) return { where: "", params: [] };
+  if ("session" in condition)
+    return {
+      where: " WHERE EXISTS (SELECT 1 FROM sessions WHERE uuid = ?)",
+      params: [condition.session],
+    };
+  const { delivery, states } = condition;
+  return {
+    where: ` WHERE EXISTS (SELECT 1 FROM channel_outbox WHERE id = ? AND state IN (${marks(states)}))`,
+    params: [delivery, ...states],
+  };
+}
 
 /** The condition that a filter stands for, with its parameters. */
 function condition({ types, agents, ownerless }: EventFilter): { where: string; params: Param[] } {
@@ -115,8 +138,20 @@ const eventOf = ({ agent_id, data, cut, ...row }: Row): StoredEvent => ({
 
 export function createEvents({ read, slow }: Sql): Events {
   return {
-    add: ({ type, at, agentId, data, message }) =>
-      change(sql(ADD_EVENT, type, agentId ?? null, at, JSON.stringify(data ?? {}), message ?? null)),
+    add({ type, at, agentId, data, message, while: condition }) {
+      const when = conditionOf(condition);
+      return change(
+        sql(
+          `${INTO_EVENTS} SELECT ?, ?, ?, ?, ?${when.where}`,
+          type,
+          agentId ?? null,
+          at,
+          JSON.stringify(data ?? {}),
+          message ?? null,
+          ...when.params,
+        ),
+      );
+    },
 
     number: (limit) =>
       answering(

@@ -5,6 +5,12 @@ import type { StoredPlace } from "./positions.ts";
 
 type Row = Tables["channel_outbox"];
 
+/** A message of which the provider may yet say something. */
+export type UncertainRow = Pick<
+  Row,
+  "id" | "agent_id" | "channel" | "account" | "chat_id" | "state" | "attempts"
+>;
+
 /** What became of messages of the outbox. */
 export interface Outcomes {
   /** Open → settled. A row that a receipt settled, or that was given up, stays as it is. */
@@ -27,8 +33,10 @@ export interface Outcomes {
    * direct messages, whose caller is gone, and progress messages, which are no longer useful, end here.
    */
   leaveUncertain(now: number, reason: string): Change;
-  /** True while a message with the key may have arrived, or may do so at this moment. */
-  isUncertain(place: StoredPlace, key: string): Promise<boolean>;
+  /** Messages with the key that may have arrived, or may do so at this moment. */
+  uncertain(place: StoredPlace, key: string): Promise<UncertainRow[]>;
+  /** Messages that the provider accepted under this id. */
+  accepted(place: StoredPlace, providerId: string): Promise<UncertainRow[]>;
   /** The provider has the message with the key, whose outcome was not known. */
   arrived(place: StoredPlace, key: string, providerId: string, now: number): Change;
   /** The provider could not deliver the message with the key, whose outcome was unknown. */
@@ -54,6 +62,7 @@ const UNSETTLED = "state IN ('unknown', 'failed')";
 /** Progress messages are of no use once the reply is there. */
 const SHOWN = `${UNSETTLED} AND purpose <> 'progress'`;
 
+const SELECT = "SELECT id, agent_id, channel, account, chat_id, state, attempts FROM channel_outbox";
 const WITH_KEY = "agent_id = ? AND channel = ? AND account = ? AND key = ?";
 const UNKNOWN = `${WITH_KEY} AND ${UNSETTLED} AND state = 'unknown'`;
 const UNDER_WAY = `${WITH_KEY} AND ${OPEN} AND (state = 'sending' OR uncertain_at IS NOT NULL)`;
@@ -99,14 +108,15 @@ export function createOutcomes({ read, slow }: Sql): Outcomes {
           reason,
         ),
       ),
-    async isUncertain({ agentId, channel, account }, key) {
+    uncertain({ agentId, channel, account }, key) {
       const which = [agentId, channel, account, key];
-      const rows = await read(
-        `SELECT id FROM channel_outbox WHERE ${UNKNOWN} UNION ALL SELECT id FROM channel_outbox WHERE ${UNDER_WAY}`,
-        [...which, ...which],
-      );
-      return rows.length > 0;
+      return read(`${SELECT} WHERE ${UNKNOWN} UNION ALL ${SELECT} WHERE ${UNDER_WAY}`, [...which, ...which]);
     },
+    accepted: ({ agentId, channel, account }, providerId) =>
+      read(
+        `${SELECT} WHERE agent_id = ? AND provider_id = ? AND channel = ? AND account = ? AND state = 'sent'`,
+        [agentId, providerId, channel, account],
+      ),
     arrived: ({ agentId, channel, account }, key, providerId, now) =>
       change(
         ...[UNKNOWN, UNDER_WAY].map((which) =>
