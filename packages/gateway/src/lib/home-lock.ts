@@ -4,10 +4,14 @@ import { DatabaseSync } from "node:sqlite";
 import { writeFileAtomic } from "./atomic-file.ts";
 import type { Clock } from "./clock.ts";
 import { readNamed } from "./guarded/index.ts";
+import { networkDisk } from "./network-disk.ts";
+import { StartError } from "./start-error.ts";
 
 /** `SQLITE_BUSY` of https://www.sqlite.org/rescode.html: another process holds the lock. */
 const SQLITE_BUSY = 5;
 const MAX_RECORD_BYTES = 4096;
+/** `EX_CONFIG` of sysexits.h. */
+const EXIT_CONFIG = 78;
 
 /** Another gateway runs on the same home. */
 export class HomeInUseError extends Error {}
@@ -18,15 +22,24 @@ export interface HomeLock {
 }
 
 /**
- * Locks the home for this process. It is an operating-system lock on `run/gateway.lock`, taken through SQLite: it ends
- * with the process however that ends, works across containers and, unlike a file with a process id, leaves no moment
- * in which two processes could take over from a dead one. `run/gateway.json` only records the holder.
+ * Locks the home for this process. It is an operating-system lock on `run/gateway.lock`, taken through SQLite, which
+ * needs no native code of our own on any platform: it ends with the process however that ends, is not passed on to
+ * children, works across containers and, unlike a file with a process id, leaves no moment in which two processes could
+ * take over from a dead one. `run/gateway.json` only records the holder.
  * @throws {HomeInUseError} while another process holds it.
+ * @throws {StartError} on a network file system, where a lock proves nothing about other machines.
  */
 export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {
   const dir = join(home, "run");
   const record = join(dir, "gateway.json");
   await mkdir(dir, { recursive: true, mode: 0o700 });
+  const network = await networkDisk(dir);
+  if (network !== undefined) {
+    throw new StartError(
+      `The gateway's home (${home}) is on a network file system (${network}), whose locks do not keep a second gateway away. Set GATEWAY_HOME to a folder on a local disk.`,
+      EXIT_CONFIG,
+    );
+  }
   const file = new DatabaseSync(join(dir, "gateway.lock"));
   try {
     file.exec("BEGIN EXCLUSIVE");

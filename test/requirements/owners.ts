@@ -1,0 +1,6 @@
+/** Who owns what: the home, and the agents where several gateways share a store. */
+export const owners: Record<string, string> = {
+  "HOME-1": "A home on a network file system ends the start with 78 and one sentence.",
+  "HOME-2":
+    "The home's lock is held by the kernel: it is free at once when its process is gone, whatever its files and process ids say, and belongs to the one file, not to a copy.",
+};
