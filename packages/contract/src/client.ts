@@ -150,7 +150,9 @@ export async function errorOf(response: Response): Promise<GatewayError> {
   const wait = response.headers.get("retry-after");
   const headers = wait ? { headers: { "retry-after": wait } } : {};
   const parsed: unknown = await response.json().catch(() => undefined);
-  const { error, code, details, ...extra } = (parsed ?? {}) as Record<string, unknown>;
+  const { error: told, code, details, ...extra } = (parsed ?? {}) as Record<string, unknown>;
+  // A route in the form of the OpenAI API has the sentence one level deeper.
+  const error = typeof told === "object" ? (told as { message?: unknown } | null)?.message : told;
   if (typeof error !== "string" || typeof code !== "string" || !Object.hasOwn(ERROR_CODES, code)) {
     return new GatewayError(
       "UPSTREAM_UNAVAILABLE",

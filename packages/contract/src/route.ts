@@ -7,10 +7,15 @@ export type AuthLevel = "none" | "key" | "write" | "admin" | "ticket" | "signatu
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Shape = Lazy<z.ZodObject<z.ZodRawShape>>;
 
-/** Type of a body that is not JSON. `ndjson` and `binary` are passed on as a stream. */
-export type RawBody = "binary" | "ndjson";
-/** Type of a reply that is not JSON. */
-export type RawReply = "sse" | "ndjson" | "binary" | "text" | "html";
+/**
+ * Type of a body that is not JSON; each is passed on as it arrives. `binary` and `ndjson` have deadlines, `stream` has
+ * neither a deadline nor a limit: a proxy hands it on.
+ */
+export type RawBody = "binary" | "ndjson" | "stream";
+/** Type of a reply that is not JSON. A `stream` has the headers of its source and no others but `x-request-id`. */
+export type RawReply = "sse" | "ndjson" | "binary" | "text" | "html" | "stream";
+/** How errors look on the wire, in replies and in streams: the gateway's own way, or that of the OpenAI API. */
+export type WireForm = "gateway" | "openai";
 
 /** How a route appears in the command-line client; absent if it makes no sense in a shell. */
 export interface CliDecl {
@@ -48,6 +53,8 @@ export interface RouteDecl {
   body?: Lazy<z.ZodType>;
   /** True if the body may be missing. */
   bodyOptional?: true;
+  /** Largest JSON body; 1 MiB if absent. */
+  maxBodyBytes?: number;
   rawBody?: RawBody;
   rawReply?: RawReply;
   /** JSON replies by status; `null` if the status has no body. */
@@ -56,6 +63,8 @@ export interface RouteDecl {
   stores?: true;
   /** Codes in addition to those of auth and validation. */
   errors?: readonly ErrorCode[];
+  /** Form of every error of this route, also of one that is found before its handler runs; `gateway` if absent. */
+  form?: WireForm;
   cli?: CliDecl;
 }
 

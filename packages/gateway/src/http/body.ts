@@ -16,11 +16,7 @@ interface BodyLimits {
   /** The message when a body is larger. */
   tooLarge: string;
 }
-const JSON_LIMITS: BodyLimits = {
-  maxBytes: MAX_JSON_BYTES,
-  idleMs: 30_000,
-  tooLarge: "The body is larger than 1 MiB.",
-};
+const JSON_IDLE_MS = 30_000;
 
 /** True when the request has, or may have, a body. */
 export function hasBody(req: IncomingMessage): boolean {
@@ -32,7 +28,11 @@ export function hasBody(req: IncomingMessage): boolean {
  * @throws GatewayError `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `INVALID_JSON`, or `INVALID_REQUEST` (408) when
  * the body does not arrive in time.
  */
-export async function readJson(req: IncomingMessage, clock: Clock): Promise<unknown> {
+export async function readJson(
+  req: IncomingMessage,
+  clock: Clock,
+  maxBytes: number = MAX_JSON_BYTES,
+): Promise<unknown> {
   if (!hasBody(req)) return undefined;
   const type = req.headers["content-type"];
   if (type !== undefined && !JSON_TYPE.test(type)) {
@@ -41,7 +41,11 @@ export async function readJson(req: IncomingMessage, clock: Clock): Promise<unkn
       "The body must be JSON (Content-Type: application/json).",
     );
   }
-  const bytes = await readBytes(req, clock, JSON_LIMITS);
+  const bytes = await readBytes(req, clock, {
+    maxBytes,
+    idleMs: JSON_IDLE_MS,
+    tooLarge: `The body is larger than ${maxBytes / MAX_JSON_BYTES} MiB.`,
+  });
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new GatewayError("INVALID_JSON", "The body is not valid UTF-8.");
   try {

@@ -10,10 +10,10 @@ import type { HostGuard } from "./hosts.ts";
 import type { Entered, InFlight } from "./in-flight.ts";
 import { parseQuery } from "./query.ts";
 import { send, sendError, setBaseHeaders } from "./reply.ts";
-import type { CompiledRoute, Match } from "./router.ts";
+import type { CompiledRoute, Router } from "./router.ts";
 
 export interface DispatchDeps {
-  find: (method: string, url: string) => Match;
+  router: Router;
   guard: Guard;
   inFlight: InFlight;
   /** Throws while no new data may be stored. */
@@ -33,13 +33,22 @@ type Dispatch = (req: IncomingMessage, res: ServerResponse, requestId: string) =
 
 /** Takes one request through the checks in the order of contract section 3, then to its handler. Never rejects. */
 export function createDispatcher(deps: DispatchDeps): Dispatch {
-  const { find, guard, inFlight, takeToken, takeSpace, hosts, clock, log, onRequest } = deps;
-  const fail = (req: IncomingMessage, res: ServerResponse, requestId: string, error: unknown) => {
+  const { router, guard, inFlight, takeToken, takeSpace, hosts, clock, log, onRequest } = deps;
+  const fail = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    requestId: string,
+    error: unknown,
+    route: CompiledRoute | undefined,
+  ) => {
     const shown = toGatewayError(error);
     if (shown.status >= 500 && !(error instanceof GatewayError && shown.code !== "INTERNAL")) {
       log.error({ err: error, requestId, method: req.method }, "request failed");
     }
-    sendError(res, requestId, shown);
+    sendError(res, requestId, shown, route ? route.decl.form : router.form(req.url as string));
+    dropUnread(req);
+  };
+  const dropUnread = (req: IncomingMessage) => {
     if (!req.complete && hasBody(req)) clock.after(UNREAD_MS, () => req.complete || req.destroy());
   };
 
@@ -50,7 +59,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
     const started = performance.now();
     try {
       hosts.check(req, !SAFE.has(method));
-      const match = find(method, req.url as string);
+      const match = router.find(method, req.url as string);
       route = match.route;
       const { decl } = route;
       const agentId = route.hasAgent ? match.params.agentId : undefined;
@@ -63,12 +72,13 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       }
       const params = decl.params ? validate(decl.params, match.params, "path") : match.params;
       const query = decl.query ? validate(decl.query, parseQuery(match.query), "query") : undefined;
-      const late = (error: GatewayError) => sendError(res, requestId, error);
+      const late = (error: GatewayError) => sendError(res, requestId, error, decl.form);
       const body = await readBody(decl, req, res, clock, late);
       // The body may have taken long to arrive.
       entered?.confirm();
       if (decl.stores) takeSpace();
-      if (decl.rawReply) setBaseHeaders(res, requestId);
+      if (decl.rawReply === "stream") res.setHeader("x-request-id", requestId);
+      else if (decl.rawReply) setBaseHeaders(res, requestId);
       const confirm = () => entered?.confirm();
       const takeRoom = () => inFlight.takeRoom(principal.id);
       const context = createContext(req, res, requestId, {
@@ -81,13 +91,14 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       });
       // The result of a change is sent in any case; a read can be repeated.
       await send(res, requestId, await route.handler(context), SAFE.has(method) ? takeRoom : undefined);
+      dropUnread(req);
     } catch (error) {
       try {
         const page = await pageInstead(route, req, error);
         if (page) await send(res, requestId, page);
-        else fail(req, res, requestId, error);
+        else fail(req, res, requestId, error, route);
       } catch (failure) {
-        fail(req, res, requestId, failure);
+        fail(req, res, requestId, failure, route);
       }
     }
     entered?.leave();
@@ -128,12 +139,13 @@ async function readBody(
   late: (error: GatewayError) => void,
 ) {
   if (req.headers.expect?.toLowerCase() === "100-continue") res.writeContinue();
+  if (decl.rawBody === "stream") return undefined;
   if (decl.rawBody) {
     watchRawBody(req, clock, decl.rawBody, late);
     return undefined;
   }
   if (!decl.body) return undefined;
-  const value = await readJson(req, clock);
+  const value = await readJson(req, clock, decl.maxBodyBytes);
   if (value === undefined && decl.bodyOptional) return undefined;
   // A missing body gets the same reply as an empty one: the names of the required fields.
   return validate(decl.body, value === undefined ? {} : value, "body");

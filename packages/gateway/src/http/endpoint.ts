@@ -33,7 +33,8 @@ export interface RequestContext<D extends RouteDecl = RouteDecl> {
 export type Reply<Body = unknown> =
   | { status: number; json: Body; headers?: Record<string, string> }
   | { status: number; headers?: Record<string, string>; empty: true }
-  | { status: number; headers: Record<string, string>; stream: Readable }
+  /** `live`: the head goes out at once, and so does each piece. */
+  | { status: number; headers: Record<string, string | string[]>; stream: Readable; live?: true }
   | { status: number; headers: Record<string, string>; bytes: Uint8Array | string }
   | { handled: true };
 

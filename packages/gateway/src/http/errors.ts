@@ -28,14 +28,16 @@ export function toGatewayError(error: unknown): GatewayError {
   return new GatewayError("INTERNAL", undefined, { cause: error });
 }
 
-/** Body of an error reply. */
+/** Body of an error reply. Every 400 has details: of the whole request, where no field is to blame. */
 export function errorBody(error: GatewayError, requestId: string): ErrorBody {
+  const details =
+    error.details ?? (error.status === 400 ? [{ path: "", message: error.message }] : undefined);
   return {
     ...error.extra,
     error: error.message,
     code: error.code,
     request_id: requestId,
-    ...(error.details && { details: error.details }),
+    ...(details && { details }),
   };
 }
 

@@ -29,7 +29,9 @@ function refuseTwice(rawHeaders: readonly string[]): void {
     const name = (rawHeaders[i] as string).toLowerCase();
     if (!ONCE.has(name)) continue;
     if (seen.includes(`${name} `)) {
-      throw new GatewayError("INVALID_REQUEST", `The request has more than one ${name} header.`);
+      throw new GatewayError("INVALID_REQUEST", `The request has more than one ${name} header.`, {
+        details: [{ path: name, message: "is given more than once" }],
+      });
     }
     seen += `${name} `;
   }
@@ -81,7 +83,9 @@ export function createHostGuard(config: () => Config, bound: () => string): Host
       if (config() !== source) refresh();
       refuseTwice(req.rawHeaders);
       if (req.headers.host === undefined && req.httpVersion === "1.1") {
-        throw new GatewayError("INVALID_REQUEST", "The request has no Host header.");
+        throw new GatewayError("INVALID_REQUEST", "The request has no Host header.", {
+          details: [{ path: "host", message: "is required" }],
+        });
       }
       const host = req.headers.host ?? "";
       if (!accepted.has(host)) {

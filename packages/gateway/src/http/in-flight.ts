@@ -55,8 +55,9 @@ export function createInFlight(judge: (admitted: Admitted) => GatewayError | und
         const error = judge(admitted);
         if (!error) continue;
         open.delete(admitted);
-        if (res.headersSent && isEventStream(res)) endStream(res, requestId, error);
-        else sendError(res, requestId, error);
+        const { form } = admitted.route.decl;
+        if (res.headersSent && isEventStream(res)) endStream(res, requestId, error, form);
+        else sendError(res, requestId, error, form);
       }
     },
     takeRoom(keyId) {

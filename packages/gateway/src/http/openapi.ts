@@ -1,4 +1,11 @@
-import { ERROR_CODES, impliedErrors, type RawReply, type RouteDecl, routes } from "@agent-gateway/contract";
+import {
+  ERROR_CODES,
+  impliedErrors,
+  type RawReply,
+  type RouteDecl,
+  routes,
+  type WireForm,
+} from "@agent-gateway/contract";
 import * as z from "zod";
 import { SESSION_COOKIE } from "../auth/index.ts";
 
@@ -17,13 +24,14 @@ const MEDIA: Record<RawReply, Json> = {
   ndjson: {
     "application/x-ndjson": { schema: { type: "string", description: "One JSON object per line." } },
   },
+  stream: { "*/*": { schema: { type: "string", format: "binary" } } },
   binary: { "*/*": { schema: { type: "string", format: "binary" } } },
   text: { "text/plain": { schema: { type: "string" } } },
   html: { "text/html": { schema: { type: "string" } } },
 };
 const SECURITY = [{ apiKey: [] }, { bearer: [] }, { dashboard: [] }];
 const NEEDS_KEY = new Set(["key", "write", "admin"]);
-const ERROR_REF = { $ref: "#/components/schemas/Error" };
+const ERROR_NAMES: Record<WireForm, string> = { gateway: "Error", openai: "OpenAiError" };
 
 /** A schema as it appears on the wire: before transformations, open to fields that are added later. */
 function schemaOf(type: z.ZodType): Json {
@@ -68,7 +76,7 @@ function parametersOf({ params, query }: RouteDecl): Json[] {
 }
 
 function requestBodyOf({ body, bodyOptional, rawBody }: RouteDecl): Json | undefined {
-  if (rawBody) return { required: true, content: MEDIA[rawBody] };
+  if (rawBody) return { required: rawBody !== "stream", content: MEDIA[rawBody] };
   if (!body) return undefined;
   return { required: !bodyOptional, content: { "application/json": { schema: schemaOf(body()) } } };
 }
@@ -95,7 +103,10 @@ function responsesOf(decl: RouteDecl): Json {
       content: {
         "application/json": {
           schema: {
-            allOf: [ERROR_REF, { properties: { code: { enum: codes } } }],
+            allOf: [
+              { $ref: `#/components/schemas/${ERROR_NAMES[decl.form ?? "gateway"]}` },
+              { properties: { code: { enum: codes } } },
+            ],
           },
         },
       },
@@ -147,7 +158,13 @@ export function openApi(served: readonly RouteDecl[], version: string): Json {
     servers: [{ url: "/" }],
     tags: [...new Set(served.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
-    components: { schemas: { Error: ERROR_SCHEMA }, securitySchemes: SECURITY_SCHEMES },
+    components: {
+      schemas: {
+        Error: ERROR_SCHEMA,
+        ...(served.some(({ form }) => form === "openai") && { OpenAiError: OPENAI_ERROR_SCHEMA }),
+      },
+      securitySchemes: SECURITY_SCHEMES,
+    },
   };
 }
 
@@ -164,6 +181,25 @@ const ERROR_SCHEMA = {
         type: "object",
         required: ["path", "message"],
         properties: { path: { type: "string" }, message: { type: "string" } },
+      },
+    },
+  },
+};
+
+/** https://platform.openai.com/docs/guides/error-codes */
+const OPENAI_ERROR_SCHEMA = {
+  type: "object",
+  required: ["error", "code", "request_id"],
+  properties: {
+    ...ERROR_SCHEMA.properties,
+    error: {
+      type: "object",
+      required: ["message", "type", "param", "code"],
+      properties: {
+        message: { type: "string", description: "One sentence." },
+        type: { type: "string" },
+        param: { type: ["string", "null"], description: "The field that is wrong." },
+        code: { type: "string", enum: Object.keys(ERROR_CODES) },
       },
     },
   },

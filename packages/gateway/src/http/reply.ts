@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
-import type { GatewayError } from "@agent-gateway/contract";
+import type { GatewayError, WireForm } from "@agent-gateway/contract";
 import type { Reply } from "./endpoint.ts";
-import { errorBody } from "./errors.ts";
+import { errorReply } from "./forms.ts";
 
 /** Sent with every reply; a handler's own headers win. */
 const BASE = [
@@ -23,9 +23,14 @@ export function setBaseHeaders(res: ServerResponse, requestId: string): void {
   for (let i = 0; i < BASE.length; i += 2) res.setHeader(BASE[i] as string, BASE[i + 1] as string);
 }
 
-function begin(res: ServerResponse, requestId: string, status: number, headers: Record<string, string> = {}) {
+function begin(
+  res: ServerResponse,
+  requestId: string,
+  status: number,
+  headers: Record<string, string | string[]> = {},
+) {
   if (!res.hasHeader("x-request-id")) setBaseHeaders(res, requestId);
-  for (const name in headers) res.setHeader(name, headers[name] as string);
+  for (const name in headers) res.setHeader(name, headers[name] as string | string[]);
   res.statusCode = status;
 }
 
@@ -76,6 +81,10 @@ export async function send(
   }
   begin(res, requestId, reply.status, reply.headers);
   if ("stream" in reply) {
+    if (reply.live) {
+      res.flushHeaders();
+      res.socket?.setNoDelay(true);
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     pipeline(reply.stream, res, (error) => {
       // Once its reader is gone, a stream simply has nothing left to do.
@@ -92,15 +101,21 @@ export async function send(
 }
 
 /** Replies with an error. If a reply has already begun, drops the connection so that no one takes it for complete. */
-export function sendError(res: ServerResponse, requestId: string, error: GatewayError): void {
+export function sendError(
+  res: ServerResponse,
+  requestId: string,
+  error: GatewayError,
+  form?: WireForm,
+): void {
   if (res.headersSent) {
     if (!res.writableEnded) res.destroy();
     return;
   }
   for (const name of res.getHeaderNames()) res.removeHeader(name);
-  begin(res, requestId, error.status, error.headers);
+  const { body, headers } = errorReply(error, requestId, form);
+  begin(res, requestId, error.status, headers);
   // RFC 9110, section 15.5.2. Browsers show no login dialogue for this scheme.
   if (error.status === 401) res.setHeader("WWW-Authenticate", "Bearer");
   res.setHeader("Content-Type", JSON_TYPE);
-  res.end(JSON.stringify(errorBody(error, requestId)));
+  res.end(JSON.stringify(body));
 }

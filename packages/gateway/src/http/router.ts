@@ -1,4 +1,4 @@
-import { GatewayError, type Method } from "@agent-gateway/contract";
+import { GatewayError, type Method, type WireForm } from "@agent-gateway/contract";
 import type { Endpoint } from "./endpoint.ts";
 import { checkPath } from "./query.ts";
 import { createRouteTree } from "./route-tree.ts";
@@ -22,16 +22,19 @@ const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const MAX_PARAM_CHARS = 4096;
 const HAS_LEVEL = new Set(["key", "write", "admin"]);
 
+export interface Router {
+  /** @throws GatewayError `NOT_FOUND`, `METHOD_NOT_ALLOWED` with `Allow`, `INVALID_REQUEST` */
+  find(method: string, url: string): Match;
+  /** Form of the errors at an address, whatever the method and however the request ends. */
+  form(url: string): WireForm | undefined;
+}
+
 /**
  * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is handled like `GET`, except on
  * event streams, where it would wait for the end.
  * @param publicPath path of the public URL (`/gateway`); share links and webhooks are also served below it
- * @throws GatewayError from the returned function: `NOT_FOUND`, `METHOD_NOT_ALLOWED` with `Allow`, `INVALID_REQUEST`
  */
-export function createRouter(
-  endpoints: readonly Endpoint[],
-  publicPath?: string,
-): (method: string, url: string) => Match {
+export function createRouter(endpoints: readonly Endpoint[], publicPath?: string): Router {
   const tree = createRouteTree<CompiledRoute>(MAX_PARAM_CHARS);
   for (const endpoint of endpoints) {
     const { method, path, auth } = endpoint.decl;
@@ -57,15 +60,34 @@ export function createRouter(
 
   const published = publicPath ? [`${publicPath}/shared/`, `${publicPath}/webhooks/`] : [];
 
-  return (method, url) => {
+  const split = (url: string): { path: string; query: string } => {
     const mark = url.indexOf("?");
     const asked = mark < 0 ? url : url.slice(0, mark);
     const outside = published.some((prefix) => asked.startsWith(prefix));
     const path = outside ? asked.slice((publicPath as string).length) : asked;
     checkPath(path);
-    const head = method === "HEAD";
-    const found = find((head ? "GET" : method) as Method, path);
-    if (!found || (head && found.route.decl.rawReply === "sse")) throw missing(path);
-    return { ...found, query: mark < 0 ? "" : url.slice(mark + 1) };
+    return { path, query: mark < 0 ? "" : url.slice(mark + 1) };
+  };
+
+  return {
+    find(method, url) {
+      const { path, query } = split(url);
+      const head = method === "HEAD";
+      const found = find((head ? "GET" : method) as Method, path);
+      if (!found || (head && found.route.decl.rawReply === "sse")) throw missing(path);
+      return { ...found, query };
+    },
+    form(url) {
+      try {
+        const { path } = split(url);
+        for (const method of METHODS) {
+          const form = find(method, path)?.route.decl.form;
+          if (form) return form;
+        }
+      } catch {
+        // An address that cannot be read belongs to no route.
+      }
+      return undefined;
+    },
   };
 }

@@ -63,7 +63,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const inFlight = createInFlight(({ principal, route, agentId }) => guard.judge(principal, route, agentId));
   const takeToken = createRateLimiter(config, clock);
   const dispatch = createDispatcher({
-    find: createRouter(deps.endpoints, deps.publicPath),
+    router: createRouter(deps.endpoints, deps.publicPath),
     guard,
     inFlight,
     takeToken,

@@ -1,7 +1,8 @@
 import type { ServerResponse } from "node:http";
-import { DONE, type GatewayError, type TurnEvent } from "@agent-gateway/contract";
+import type { GatewayError, TurnEvent, WireForm } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
-import { type Cursor, encode, frameTail, type TurnLog } from "../sessions/index.ts";
+import { type Cursor, ownFrames, type TurnFrames, type TurnLog } from "../sessions/index.ts";
+import { errorFrames } from "./forms.ts";
 
 /** If a client does not read, this much may wait in its socket before the reader pauses. */
 export const MAX_WAITING_BYTES = 1024 * 1024;
@@ -13,6 +14,8 @@ export interface SseOptions {
   cursor?: Cursor;
   /** Ends the stream after this many ms, with `event` instead of the remaining frames. */
   budget?: { ms: number; event: TurnEvent };
+  /** How this stream tells the turn, if not in the gateway's own frames. */
+  frames?: TurnFrames;
   onReader?: (delta: 1 | -1) => void;
 }
 
@@ -32,9 +35,13 @@ export function beginStream(res: ServerResponse): void {
 }
 
 /** Ends a stream before its turn ends; the turn is not affected. */
-export function endStream(res: ServerResponse, requestId: string, error: GatewayError): void {
-  const frame = { type: "error", message: error.message, code: error.code, request_id: requestId };
-  if (!res.writableEnded) res.end(`data: ${JSON.stringify(frame)}\n\ndata: ${DONE}\n\n`);
+export function endStream(
+  res: ServerResponse,
+  requestId: string,
+  error: GatewayError,
+  form?: WireForm,
+): void {
+  if (!res.writableEnded) res.end(errorFrames(error, requestId, form));
 }
 
 /**
@@ -44,6 +51,7 @@ export function endStream(res: ServerResponse, requestId: string, error: Gateway
 export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOptions): Promise<void> {
   const { clock } = options;
   const cursor = options.cursor ?? { seq: 0, textEnd: 0 };
+  const frames = options.frames ?? ownFrames(log.requestId);
   beginStream(res);
   options.onReader?.(1);
 
@@ -65,14 +73,14 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
     };
     const pump = () => {
       if (over || blocked || res.writableEnded) return;
-      const data = log.framesAfter(cursor);
+      const data = log.framesAfter(cursor, options.frames);
       if (data) {
         blocked = !res.write(data) && res.writableLength > MAX_WAITING_BYTES;
         if (blocked) res.once("drain", unblock);
       }
       if (log.ended && cursor.seq >= log.lastSeq) {
         // A reader that starts exactly at the end has no frame left to carry the sentinel.
-        res.end(data ? undefined : `data: ${DONE}\n\n`);
+        res.end(data ? undefined : frames.end);
         finish();
       }
     };
@@ -86,8 +94,9 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
     });
     const cancelBudget = options.budget
       ? clock.after(options.budget.ms, () => {
-          const frame = encode(options.budget!.event, cursor.seq + 1, frameTail(log.requestId));
-          res.end(`${frame.slice(frame.indexOf("\n") + 1)}data: ${DONE}\n\n`);
+          // It is no event of the turn, so no cursor may name it.
+          const frame = frames.of(options.budget!.event, cursor.seq + 1).replace(/^id: \d+\n/, "");
+          res.end(frame + frames.end);
           finish();
         })
       : () => {};

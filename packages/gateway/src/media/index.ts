@@ -167,7 +167,9 @@ export function createMedia({ paths, config, clock, log, takeSpace }: MediaDeps)
         const absent = error.problem === "missing" || error.problem === "not-file";
         throw absent
           ? new GatewayError("NOT_FOUND", "There is no such file.")
-          : new GatewayError("INVALID_REQUEST", "The path is not that of a media file.");
+          : new GatewayError("INVALID_REQUEST", "The path is not that of a media file.", {
+              details: [{ path: "path", message: "is not the path of a media file" }],
+            });
       }
     },
 

@@ -26,8 +26,8 @@ export type {
   TurnStep,
 } from "./ports.ts";
 export { type CommandReply, createCommandRunner, type RunCommand } from "./run-command.ts";
-export type { Cursor, TurnLog } from "./turn-log.ts";
-export { encode, frameTail } from "./turn-log.ts";
+export type { Cursor, TurnFrames, TurnLog } from "./turn-log.ts";
+export { ownFrames } from "./turn-log.ts";
 export type { TurnResult } from "./turn-result.ts";
 export { failureOf, mediaPathOf } from "./turn-result.ts";
 export type { Turn, TurnEnding } from "./turn-types.ts";

@@ -63,7 +63,13 @@ export function createCommandRunner(sessions: Sessions, models: CommandModels) {
           }
           const model = await models.resolve(agent, command.argument);
           if (!model)
-            throw new GatewayError("INVALID_REQUEST", "There is no such model; /model lists the known ones.");
+            throw new GatewayError(
+              "INVALID_REQUEST",
+              "There is no such model; /model lists the known ones.",
+              {
+                details: [{ path: "message", message: "names a model that does not exist" }],
+              },
+            );
           await sessions.setModel(row, model);
           return { model };
         }

@@ -17,6 +17,14 @@ const OVERHEAD_BYTES = 120;
 /** Size of a delta of an ended turn, besides its text. */
 const ENDED_EVENT_BYTES = 16;
 
+/** How a stream tells a turn. */
+export interface TurnFrames {
+  /** The frames of an event; empty if the stream does not tell it. */
+  of(event: TurnEvent, seq: number): string;
+  /** What follows the last event. */
+  end: string;
+}
+
 /**
  * The append-only event log of one turn: one writer, any number of readers, each with its own cursor. A reader that
  * lags or leaves costs the others nothing.
@@ -40,9 +48,9 @@ export interface TurnLog {
   subscribe(wake: () => void): () => void;
   /**
    * Returns SSE frames after `cursor`, and moves it to the newest event. A cursor that fell behind what is kept gets
-   * the missed text as one `text_delta`, so that its text is always complete. Ends with `[DONE]`.
+   * the missed text as one `text_delta`, so that its text is always complete. Ends with `[DONE]`, or as `frames` end.
    */
-  framesAfter(cursor: Cursor): Buffer | undefined;
+  framesAfter(cursor: Cursor, frames?: TurnFrames): Buffer | undefined;
   /** The cursor right after event `seq`; undefined when that event is no longer kept. */
   cursorAt(seq: number): Cursor | undefined;
   /** Events after `cursor`; waits for more until the last one. */
@@ -81,7 +89,7 @@ export function createTurnLog(requestId: string): TurnLog {
   let trouble: string | undefined;
   let wakePending = false;
   const readers = new Set<() => void>();
-  const tail = frameTail(requestId);
+  const own = ownFrames(requestId);
   let batch: { from: number; to: number; data: Buffer } | undefined;
 
   const textStart = (index: number) => (index === 0 ? droppedText : textEnds[index - 1]!);
@@ -170,10 +178,10 @@ export function createTurnLog(requestId: string): TurnLog {
       readers.add(wake);
       return () => readers.delete(wake);
     },
-    framesAfter(cursor) {
+    framesAfter(cursor, frames = own) {
       if (cursor.seq >= lastSeq) return undefined;
       const from = cursor.seq;
-      if (batch?.from === from && batch.to === lastSeq) {
+      if (frames === own && batch?.from === from && batch.to === lastSeq) {
         cursor.seq = lastSeq;
         cursor.textEnd = text.length;
         return batch.data;
@@ -182,14 +190,14 @@ export function createTurnLog(requestId: string): TurnLog {
       const start = textStart(head);
       if (from < dropped + head && start > cursor.textEnd) {
         const missed = { type: "text_delta", text: text.toString().slice(cursor.textEnd, start) } as const;
-        data += encode(missed, dropped + head, tail);
+        data += frames.of(missed, dropped + head);
       }
       for (let index = Math.max(head, from - dropped); index < events.length; index++) {
-        data += encode(eventAt(index), dropped + index + 1, tail);
+        data += frames.of(eventAt(index), dropped + index + 1);
       }
-      if (ended) data += `data: ${DONE}\n\n`;
-      const buffer = Buffer.from(data);
-      batch = ended ? undefined : { from, to: lastSeq, data: buffer };
+      if (ended) data += frames.end;
+      const buffer = data === "" ? undefined : Buffer.from(data);
+      if (frames === own) batch = ended || !buffer ? undefined : { from, to: lastSeq, data: buffer };
       cursor.seq = lastSeq;
       cursor.textEnd = text.length;
       return buffer;
@@ -230,14 +238,15 @@ export function createTurnLog(requestId: string): TurnLog {
   return log;
 }
 
-/** The end of each frame of a turn, after its number. */
-export const frameTail = (requestId: string): string => `,"request_id":${JSON.stringify(requestId)}}\n\n`;
-
-/** One SSE frame; `tail` as {@link frameTail} gives it. */
-export function encode(event: TurnEvent, seq: number, tail: string): string {
-  // The usual event in as few pieces as possible: each costs an object.
-  if (event.type === "text_delta") {
-    return `id: ${seq}\ndata: {"type":"text_delta","text":${JSON.stringify(event.text)},"seq":${seq}${tail}`;
-  }
-  return `id: ${seq}\ndata: ${JSON.stringify(event).slice(0, -1)},"seq":${seq}${tail}`;
+/** The gateway's own frames of a turn. */
+export function ownFrames(requestId: string): TurnFrames {
+  const tail = `,"request_id":${JSON.stringify(requestId)}}\n\n`;
+  return {
+    // The usual event in as few pieces as possible: each costs an object.
+    of: (event, seq) =>
+      event.type === "text_delta"
+        ? `id: ${seq}\ndata: {"type":"text_delta","text":${JSON.stringify(event.text)},"seq":${seq}${tail}`
+        : `id: ${seq}\ndata: ${JSON.stringify(event).slice(0, -1)},"seq":${seq}${tail}`,
+    end: `data: ${DONE}\n\n`,
+  };
 }

@@ -68,7 +68,9 @@ export function eventRoutes({ feed, authenticator, config, clock }: EventDeps): 
 function lastEventId(header: string | string[] | undefined): number | undefined {
   if (typeof header !== "string" || header === "") return undefined;
   if (!EVENT_SEQ.test(header)) {
-    throw new GatewayError("INVALID_REQUEST", "Last-Event-ID must be the number of an event.");
+    throw new GatewayError("INVALID_REQUEST", "Last-Event-ID must be the number of an event.", {
+      details: [{ path: "last-event-id", message: "must be the number of an event" }],
+    });
   }
   return Number(header);
 }

@@ -92,7 +92,9 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
 function cursorOf(header: string | undefined): number | undefined {
   if (header === undefined || header === "") return undefined;
   if (!/^\d{1,15}$/.test(header)) {
-    throw new GatewayError("INVALID_REQUEST", "Last-Event-ID must be an integer.");
+    throw new GatewayError("INVALID_REQUEST", "Last-Event-ID must be an integer.", {
+      details: [{ path: "last-event-id", message: "must be an integer" }],
+    });
   }
   return Number(header);
 }
