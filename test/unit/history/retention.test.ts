@@ -4,14 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RetentionAgent } from "../../../packages/gateway/src/history/index.ts";
 import { createRetention } from "../../../packages/gateway/src/history/retention.ts";
-import {
-  isDue,
-  type LocalHour,
-  localHour,
-  nextHour,
-} from "../../../packages/gateway/src/history/retention-time.ts";
+import { isDue, nextHour } from "../../../packages/gateway/src/history/retention-time.ts";
 import { createJobs } from "../../../packages/gateway/src/jobs/index.ts";
 import type { Clock } from "../../../packages/gateway/src/lib/clock.ts";
+import { type LocalHour, localHour } from "../../../packages/gateway/src/lib/local-time.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { newId, openStore, type Store } from "./store.ts";
 

@@ -2,6 +2,16 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store, UsageEntry } from "../../../packages/gateway/src/store/index.ts";
 import { drivers } from "./drivers.ts";
 
+const SUM = {
+  turns: 1 as const,
+  inputTokens: 10,
+  outputTokens: 2,
+  cacheReadTokens: 3,
+  cacheWriteTokens: 4,
+  cost: 500,
+  estimated: false,
+  unpriced: false,
+};
 const entry = (more: Partial<UsageEntry> = {}): UsageEntry => ({
   requestId: "r",
   at: 1000,
@@ -11,27 +21,10 @@ const entry = (more: Partial<UsageEntry> = {}): UsageEntry => ({
   source: "api",
   session: "s",
   model: "m",
-  turns: 1,
-  inputTokens: 10,
-  outputTokens: 2,
-  cacheReadTokens: 3,
-  cacheWriteTokens: 4,
-  cost: 500,
-  estimated: false,
-  unpriced: false,
+  ...SUM,
   ...more,
 });
-const sum = (more: object = {}) => ({
-  turns: 1,
-  inputTokens: 10,
-  outputTokens: 2,
-  cacheReadTokens: 3,
-  cacheWriteTokens: 4,
-  cost: 500,
-  estimated: false,
-  unpriced: false,
-  ...more,
-});
+const sum = (more: object = {}) => ({ ...SUM, ...more });
 const all = { from: "2000-01-01", to: "2100-01-01" };
 
 describe.each(drivers)("usage in $driver", ({ open }) => {

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Usage as TurnUsage, UsageReport } from "@agent-gateway/contract";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
-import { localDay } from "../lib/local-day.ts";
+import { localHour } from "../lib/local-time.ts";
 import type { Change, Store, UsageFilter, UsageGroup, UsageSum } from "../store/index.ts";
 import { COST_PARTS, countUse, type EndedTurn, type Spend } from "./entries.ts";
 
@@ -34,7 +34,7 @@ export function createUsage({ store, clock, spend }: UsageDeps) {
         ...counted,
         requestId: turn.requestId,
         at: now,
-        day: localDay(now, timezone),
+        day: localHour(now, timezone).day,
         agentId: turn.agentId,
         keyId: turn.keyId,
         source: turn.chatId.split("-", 1)[0]!,
@@ -56,7 +56,7 @@ export function createUsage({ store, clock, spend }: UsageDeps) {
       keyId?: string | undefined;
     }): Promise<UsageReport> {
       const { timezone, currency } = spend();
-      const today = localDay(clock.now(), timezone);
+      const today = localHour(clock.now(), timezone).day;
       const filter: UsageFilter = { ...daysOf(query, today), agentId: query.agentId, keyId: query.keyId };
       const sums = await store.usage.sums(filter, query.groups, MAX_ROWS + 1);
       if (sums.length > MAX_ROWS) {

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client } from "../../api/client.ts";
 import type { Processes } from "../../api/types.ts";
+import { Fact } from "../../components/Fact.tsx";
 import { duration, formatNumber } from "../../components/format.ts";
 import { poll } from "../../state/poll.ts";
 import { status } from "../../state/sessions.ts";
@@ -63,14 +64,5 @@ export function StatusView({ keyless = false }: { keyless?: boolean }) {
       )}
       {processes.value && <ProcessTable processes={processes.value} />}
     </main>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div class="fact">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

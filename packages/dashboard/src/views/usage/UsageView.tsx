@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { client, sentence } from "../../api/client.ts";
 import type { UsageReport } from "../../api/types.ts";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
+import { Fact } from "../../components/Fact.tsx";
 import { formatDay, formatNumber } from "../../components/format.ts";
 import { daysBefore, everyDay, tokensOf } from "./days.ts";
 import { Plot } from "./Plot.tsx";
@@ -169,13 +170,4 @@ function Report({ shown: { byDay, grouped }, measure }: { shown: Shown; measure:
 function formatMoney(value: number, currency: string): string {
   const digits = value !== 0 && value < 1 ? { maximumSignificantDigits: 2 } : {};
   return new Intl.NumberFormat(undefined, { style: "currency", currency, ...digits }).format(value);
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div class="fact">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
 }
