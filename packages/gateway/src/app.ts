@@ -73,7 +73,9 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
 
   const unreadable = (reason: string) =>
     `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
-  const rows = await startWith(1, unreadable, () => openStore(paths.database, clock, VERSION, writer));
+  const rows = await startWith(1, unreadable, () =>
+    openStore({ driver: "sqlite", file: paths.database, writer }, clock, VERSION),
+  );
   void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();

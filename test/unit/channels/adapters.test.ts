@@ -4,9 +4,8 @@ import { type AdaptersDeps, createAdapters } from "../../../packages/gateway/src
 import type { ChannelAdapter } from "../../../packages/gateway/src/channels/types.ts";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 const settings = { enabled: true, channelAccessToken: "t", channelSecret: "s" };
 const agentOf = (id: string) => ({ id, workspace: "/nowhere", sigchat: settings }) as unknown as AgentConfig;

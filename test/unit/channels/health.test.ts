@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createHealth } from "../../../packages/gateway/src/channels/health.ts";
 import type { ChannelPlace } from "../../../packages/gateway/src/channels/types.ts";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { heldReads } from "../../fixtures/held-reads.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
 
 const PLACE: ChannelPlace = { agentId: "a", channel: "botchat", account: "" };
 const SENDING = {

@@ -3,8 +3,8 @@ import { routes } from "@agent-gateway/contract";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createTrace } from "../../../packages/gateway/src/channels/trace.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
-import { openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import { openDatabase } from "../../../packages/gateway/src/store/sqlite/database.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
 import { tempFolder } from "../../fixtures/temp-home.ts";
 
 type Row = Record<string, string | number | null>;

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
-import { openDatabase } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import { openDatabase } from "../../../packages/gateway/src/store/sqlite/database.ts";
 import type { FromWorker, ToWorker } from "../../../packages/gateway/src/store/sqlite/protocol.ts";
 import { createWorkerClient, type Thread } from "../../../packages/gateway/src/store/sqlite/worker-client.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";

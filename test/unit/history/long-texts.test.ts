@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { imageParams, videoParams } from "../../../packages/contract/src/schemas/messages.ts";
 import type { Page } from "../../../packages/gateway/src/history/index.ts";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
+
 import { newId, openStore, type Store } from "./store.ts";
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { fold } from "../../../packages/gateway/src/store/sqlite/search/fold.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
 import { type Entry, newId, openStore, type Store, sessionRow } from "./store.ts";
 
 /** Characters that are operators somewhere, letters with and without case, and ones that SQLite finds difficult. */

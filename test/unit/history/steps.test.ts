@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
+
 import { newId, openStore, type Store, sessionRow } from "./store.ts";
 
 const AGENT = "a";

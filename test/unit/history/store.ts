@@ -9,12 +9,9 @@ import {
 } from "../../../packages/gateway/src/history/index.ts";
 import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import {
-  openStore as openRows,
-  type PageQuery,
-  type SearchQuery,
-} from "../../../packages/gateway/src/store/index.ts";
-import type { Database } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import type { PageQuery, SearchQuery } from "../../../packages/gateway/src/store/index.ts";
+import { type Database, openDatabase } from "../../../packages/gateway/src/store/sqlite/database.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
 
 /** Waits for as long as it takes. */
 const patient: Waiting = { signal: new AbortController().signal, takeRoom() {} };
@@ -34,8 +31,8 @@ export function openStore(
 ) {
   const home = options.home ?? mkdtempSync(join(tmpdir(), "history-"));
   const clock = options.clock ?? systemClock;
-  const rows = openRows(join(home, "gateway.db"), systemClock);
-  const { db } = rows;
+  const db = openDatabase(join(home, "gateway.db"), systemClock);
+  const rows = createStore(db);
   const mediaDir = join(home, "media");
   const spoolDir = join(home, "imports");
   const history = createHistory({

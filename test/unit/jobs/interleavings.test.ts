@@ -2,9 +2,9 @@ import { setImmediate as tick } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createJobs, type JobKind } from "../../../packages/gateway/src/jobs/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import { createStore, fromStatements } from "../../../packages/gateway/src/store/index.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { numbersOf, shuffler } from "../../fixtures/shuffle.ts";
 
 const ROUNDS = Number(process.env.JOB_ROUNDS ?? 500);
@@ -24,7 +24,7 @@ const stepAll = (order: ReturnType<typeof shuffler>) => {
 
 /** Counts in the database, so that it is counted only if the unit is committed. */
 const mark = (key: string) =>
-  fromStatements({
+  change({
     sql: `INSERT INTO meta (key, value) VALUES (?, '1')
           ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1`,
     params: [key],

@@ -7,9 +7,8 @@ import {
   type JobsDeps,
 } from "../../../packages/gateway/src/jobs/index.ts";
 import type { Logger } from "../../../packages/gateway/src/lib/logger.ts";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

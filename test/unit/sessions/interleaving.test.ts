@@ -11,10 +11,13 @@ import type {
   TurnOutcome,
 } from "../../../packages/gateway/src/runtimes/types.ts";
 import { createSessions, type SessionDeps, type Turn } from "../../../packages/gateway/src/sessions/index.ts";
-import { createStore, fromStatements, type SessionRow } from "../../../packages/gateway/src/store/index.ts";
-import type { Database, Statement } from "../../../packages/gateway/src/store/sqlite/index.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
+import type { SessionRow } from "../../../packages/gateway/src/store/index.ts";
+import type { Database } from "../../../packages/gateway/src/store/sqlite/database.ts";
 import { migrate } from "../../../packages/gateway/src/store/sqlite/schema.ts";
+import type { Statement } from "../../../packages/gateway/src/store/statement.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
+import { createStore } from "../../fixtures/memory-db.ts";
 
 // Folders and files are other tests' business: here they are there at once.
 vi.mock(import("../../../packages/gateway/src/lib/guarded/folder.ts"), async (original) => ({
@@ -198,7 +201,7 @@ async function run(seed: number): Promise<void> {
     },
     history: {
       clear: (session: number) =>
-        fromStatements({ sql: "DELETE FROM messages WHERE session = ?", params: [session] }),
+        change({ sql: "DELETE FROM messages WHERE session = ?", params: [session] }),
       emptySession: async () => {},
     },
     models: { contextWindow: () => undefined },
@@ -207,7 +210,7 @@ async function run(seed: number): Promise<void> {
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
-    feed: { event: () => fromStatements() },
+    feed: { event: () => change() },
     step() {},
   } as unknown as SessionDeps);
 

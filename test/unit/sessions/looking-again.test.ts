@@ -7,9 +7,9 @@ import type {
   TurnOutcome,
 } from "../../../packages/gateway/src/runtimes/index.ts";
 import { createSessions, type SessionDeps } from "../../../packages/gateway/src/sessions/index.ts";
-import { createStore, fromStatements } from "../../../packages/gateway/src/store/index.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 vi.mock(import("../../../packages/gateway/src/lib/guarded/folder.ts"), async (original) => ({
   ...(await original()),
@@ -81,7 +81,7 @@ function rig() {
     sessionDir: () => "/nowhere/sessions/chat/id",
     history: {
       clear: (session: number) =>
-        fromStatements({ sql: "DELETE FROM messages WHERE session = ?", params: [session] }),
+        change({ sql: "DELETE FROM messages WHERE session = ?", params: [session] }),
       emptySession: async () => {},
     },
     models: { contextWindow: () => undefined },
@@ -90,7 +90,7 @@ function rig() {
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
-    feed: { event: () => fromStatements() },
+    feed: { event: () => change() },
     step() {},
   } as unknown as SessionDeps);
   let request = 0;

@@ -12,10 +12,11 @@ import {
   type Shares,
   type ShareToolScope,
 } from "../../../packages/gateway/src/shares/index.ts";
-import { createStore, type Store } from "../../../packages/gateway/src/store/index.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import type { Store } from "../../../packages/gateway/src/store/index.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 let base: string;
+let db: ReturnType<typeof memoryDatabase>;
 let store: Store;
 /** What happens right after the row of a share was read. */
 let meanwhile = async () => {};
@@ -25,7 +26,8 @@ let plain: Shares;
 beforeAll(async () => {
   base = await realpath(await mkdtemp(join(tmpdir(), "shares-")));
   for (const folder of ["ws", "session", "media", "outside"]) await mkdir(join(base, folder));
-  store = createStore(memoryDatabase());
+  db = memoryDatabase();
+  store = createStore(db);
 });
 afterAll(async () => {
   await store.close();
@@ -94,7 +96,7 @@ describe("a share", () => {
     });
     expect(Buffer.from(item.token, "base64url")).toHaveLength(32);
     expect(await read(item.token)).toBe("report");
-    expect(JSON.stringify(store.db.all("SELECT * FROM shares"))).not.toContain(item.token);
+    expect(JSON.stringify(db.all("SELECT * FROM shares"))).not.toContain(item.token);
     now += 10_000;
     expect((await errorOf(shares.open(item.token))).code).toBe("NOT_FOUND");
     await store.commit(...shares.housekeeping.changes());
@@ -166,7 +168,7 @@ describe("a share", () => {
   });
 
   it("is denied outside workspace, session and media folder; all or none", async () => {
-    const before = store.db.all("SELECT id FROM shares").length;
+    const before = db.all("SELECT id FROM shares").length;
     await symlink(join(base, "outside/secret"), join(base, "ws/link"));
     for (const path of [
       join(base, "outside/secret"),
@@ -184,7 +186,7 @@ describe("a share", () => {
     for (const path of [join(base, "ws/none"), join(base, "ws")]) {
       expect((await errorOf(shares.mint(scope(), [{ path }]))).code).toBe("INVALID_REQUEST");
     }
-    expect(store.db.all("SELECT id FROM shares").length).toBe(before);
+    expect(db.all("SELECT id FROM shares").length).toBe(before);
     for (const folder of ["session", "media"]) {
       await writeFile(join(base, folder, "f"), folder);
       expect(await read((await mint(join(base, folder, "f"))).token)).toBe(folder);

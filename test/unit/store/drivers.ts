@@ -1,5 +1,5 @@
-import { createStore, type Store } from "../../../packages/gateway/src/store/index.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import type { Store } from "../../../packages/gateway/src/store/index.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 /** What each conformance suite of a repository runs against: an empty store of every driver. */
 export const drivers: readonly { driver: string; open(): Promise<Store> }[] = [

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EventCondition, EventFilter, Store } from "../../../packages/gateway/src/store/index.ts";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { drivers } from "./drivers.ts";
 
 const ALL: EventFilter = { ownerless: true, texts: false };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fromStatements, type PageQuery, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
+import type { PageQuery, Store } from "../../../packages/gateway/src/store/index.ts";
 import { drivers } from "./drivers.ts";
 import { type Said, say } from "./messages.ts";
 
@@ -67,7 +68,7 @@ describe.each(drivers)("history in $driver", ({ open }) => {
   it("a page that is emptied between its two reads is the last one [ROWS-1]", async () => {
     await say(store, [said(1, 1), said(2, 2), said(3, 3)]);
     const reading = store.history.page({ ...at, order: "asc", limit: 1 }, false);
-    const clearing = store.commit(fromStatements({ sql: "DELETE FROM messages", params: [] }));
+    const clearing = store.commit(change({ sql: "DELETE FROM messages", params: [] }));
     const [page] = await Promise.all([reading, clearing]);
     expect(page.hasMore && page.messages.length === 0).toBe(false);
   });

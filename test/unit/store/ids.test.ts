@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { createStore, type ImportState } from "../../../packages/gateway/src/store/index.ts";
-import type { Database } from "../../../packages/gateway/src/store/sqlite/index.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import type { ImportState } from "../../../packages/gateway/src/store/index.ts";
+import type { Database } from "../../../packages/gateway/src/store/sqlite/database.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 const session = { uuid: "s", agentId: "a", chatId: "c", name: "n", unnamed: false, now: 1 };
 const said = { session: "s", role: "user" as const, content: "x", ts: 1, extra: {} };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fromStatements, type NewInboxRow, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
+import type { NewInboxRow, Store } from "../../../packages/gateway/src/store/index.ts";
 import { drivers } from "./drivers.ts";
 
 const PLACE = { agentId: "a", channel: "botchat", account: "" };
@@ -119,7 +120,7 @@ describe.each(drivers)("the inbox in $driver", ({ open }) => {
 
   it("knows whether history still has a message [CH-INBOX-3]", async () => {
     await store.commit(
-      fromStatements({
+      change({
         sql: "INSERT INTO messages (id, chat, session, role, content, ts) VALUES (3, 1, 1, 0, 'one', 0)",
         params: [],
       }),

@@ -1,4 +1,5 @@
-import { fromStatements, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
+import type { Store } from "../../../packages/gateway/src/store/index.ts";
 
 /** A message as a conformance suite stores it. */
 export interface Said {
@@ -17,7 +18,7 @@ export async function say(store: Store, messages: readonly Said[]): Promise<void
   const statement = (sql: string, ...params: (string | number | null)[]) => ({ sql, params });
   for (const { id, agent, chat, session, content, ts, role, steps } of messages) {
     await store.commit(
-      fromStatements(
+      change(
         statement(
           `INSERT INTO chats (agent_id, chat_id, message_count, last_activity) VALUES (?, ?, 1, ?)
            ON CONFLICT (agent_id, chat_id) DO UPDATE SET message_count = chats.message_count + 1,

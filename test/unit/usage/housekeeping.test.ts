@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { createStore } from "../../../packages/gateway/src/store/index.ts";
 import { createUsage } from "../../../packages/gateway/src/usage/index.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 const DAY_MS = 86_400_000;
 

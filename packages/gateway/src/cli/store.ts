@@ -2,7 +2,7 @@ import { access } from "node:fs/promises";
 import { createPaths, type Paths } from "../config/index.ts";
 import { systemClock } from "../lib/clock.ts";
 import { HomeInUseError, lockHome } from "../lib/home-lock.ts";
-import { type Loss, openVersions } from "../store/index.ts";
+import { type Loss, openVersions, type StoreVersions } from "../store/index.ts";
 import { VERSION } from "../version.ts";
 import { isDatabaseInUse } from "./database-lock.ts";
 import { CliError, UsageError } from "./errors.ts";
@@ -15,8 +15,6 @@ const FLAGS = new Map<string, Flag>([
   ["discard", { key: "discard", boolean: true }],
 ]);
 
-type Versions = ReturnType<typeof openVersions>;
-
 const lossText = ({ table, column, rows }: Loss) =>
   `${column === undefined ? table : `${table}.${column}`} (${rows} ${rows === 1 ? "row" : "rows"})`;
 
@@ -24,7 +22,7 @@ const lossText = ({ table, column, rows }: Loss) =>
 async function withStore(
   paths: Paths,
   alone: boolean,
-  work: (store: Versions) => Promise<void>,
+  work: (store: StoreVersions) => Promise<void>,
 ): Promise<void> {
   const there = await access(paths.database).then(
     () => true,
@@ -37,10 +35,10 @@ async function withStore(
         throw error instanceof HomeInUseError ? running() : error;
       })
     : undefined;
-  let store: Versions | undefined;
+  let store: StoreVersions | undefined;
   try {
     if (alone && (await isDatabaseInUse(paths.database))) throw running();
-    store = openVersions(paths.database);
+    store = await openVersions(paths.database);
     if (alone && !store.known) {
       throw new CliError(
         `The database has schema ${store.version}, which this version of the gateway does not know; use the one that wrote it.`,
@@ -53,13 +51,13 @@ async function withStore(
   }
 }
 
-async function version(store: Versions, parsed: Parsed): Promise<void> {
+async function version(store: StoreVersions, parsed: Parsed): Promise<void> {
   const { version, oldest } = store;
   if (isOn(parsed, "json")) await printJson({ version, oldest });
   else await print(`Schema ${version}; gateways that know schema ${oldest} or a newer one may use it.\n`);
 }
 
-async function downgrade(store: Versions, parsed: Parsed): Promise<void> {
+async function downgrade(store: StoreVersions, parsed: Parsed): Promise<void> {
   const to = Number(last(parsed, "to"));
   if (to >= store.version) {
     throw new CliError(`The database has schema ${store.version}; a downgrade needs an older one.`);
@@ -78,13 +76,13 @@ async function downgrade(store: Versions, parsed: Parsed): Promise<void> {
   }
 }
 
-async function contract(store: Versions, parsed: Parsed): Promise<void> {
+async function contract(store: StoreVersions, parsed: Parsed): Promise<void> {
   store.contract(VERSION);
   if (isOn(parsed, "json")) await printJson({ version: store.version, oldest: store.version });
   else await print(`Only gateways that know schema ${store.version} may use the database now.\n`);
 }
 
-const VERBS: Readonly<Record<string, (store: Versions, parsed: Parsed) => Promise<void>>> = {
+const VERBS: Readonly<Record<string, (store: StoreVersions, parsed: Parsed) => Promise<void>>> = {
   version,
   downgrade,
   contract,

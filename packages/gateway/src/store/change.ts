@@ -1,4 +1,4 @@
-import type { Param, Row, Statement, StatementResult } from "./sqlite/index.ts";
+import type { Param, Row, Statement, StatementResult } from "./statement.ts";
 
 declare const outcome: unique symbol;
 

@@ -1,4 +1,4 @@
-import type { Statement } from "./sqlite/index.ts";
+import type { Statement } from "./statement.ts";
 
 /** Ids reserved at a time. */
 const BLOCK = 1000;

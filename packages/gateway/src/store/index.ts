@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, statementsOf } from "./change.ts";
+import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
 import { createIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
@@ -21,18 +22,9 @@ import { createShares, type StoredShares } from "./sql/shares.ts";
 import { createTraces, type Traces } from "./sql/traces.ts";
 import { createTurns, type StoredTurns } from "./sql/turns.ts";
 import { createUsage, type StoredUsage } from "./sql/usage.ts";
-import {
-  createExports,
-  createImports,
-  createRemoval,
-  createSearch,
-  type Database,
-  givenIds,
-  openDatabase,
-} from "./sqlite/index.ts";
+import type { Loss, StoreFacts, StoreVersions } from "./sqlite/index.ts";
 
-/** `fromStatements` is for rooms that still write statements themselves. */
-export { type Change, change as fromStatements } from "./change.ts";
+export type { Change } from "./change.ts";
 export type { ExportedMessage } from "./exports.ts";
 export type { ImportedLine, ImportedMessage, ImportResult, ImportState } from "./imports.ts";
 export type { SearchQuery } from "./search.ts";
@@ -64,7 +56,7 @@ export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
 export type { StoredTurns } from "./sql/turns.ts";
 export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
-export { inspectStore, type Loss, openVersions, type StoreFacts } from "./sqlite/index.ts";
+export type { Loss, StoreFacts, StoreVersions };
 
 /** What each change of a commit answers. */
 export type Answers<C extends readonly Change<unknown>[]> = {
@@ -107,30 +99,48 @@ export interface Store {
   readonly died: Promise<Error>;
   /** Accepts nothing more; resolves when every accepted commit is durable or rejected, within 1.5 s. */
   close(): Promise<void>;
-  /** The connection beneath. */
-  readonly db: Database;
+}
+
+/** Where a store is. `writer` is a thread that was started early. */
+export interface StorePlace {
+  driver: "sqlite";
+  file: string;
+  writer?: Worker | undefined;
 }
 
 /**
- * Opens (and creates or migrates) the store. `gateway` is the version of this gateway, `writer` a thread that was
- * started early.
+ * Opens (and creates or migrates) a store; only its own driver is loaded.
+ * @param gateway version of this gateway
  */
-export function openStore(file: string, clock: Clock, gateway?: string, writer?: Worker): Store {
-  return createStore(openDatabase(file, clock, gateway, writer));
+export async function openStore(place: StorePlace, clock: Clock, gateway?: string): Promise<Store> {
+  const { openSqlite } = await import("./sqlite/index.ts");
+  return createStore(openSqlite(place.file, clock, gateway, place.writer));
+}
+
+/** Examines the database of a file without changing it; see the driver's own. */
+export async function inspectStore(file: string, budgetMs: number): Promise<StoreFacts> {
+  const sqlite = await import("./sqlite/index.ts");
+  return sqlite.inspectStore(file, budgetMs);
+}
+
+/** The schema of a database that no gateway uses. */
+export async function openVersions(file: string): Promise<StoreVersions> {
+  const sqlite = await import("./sqlite/index.ts");
+  return sqlite.openVersions(file);
 }
 
 /** The repositories over an open database. */
-export function createStore(db: Database): Store {
+export function createStore(driver: Driver): Store {
   const sql: Sql = {
-    read: (text, params) => db.read(text, params),
-    slow: db.slow,
+    read: (text, params) => driver.read(text, params),
+    slow: driver.slow,
   };
   const listeners = new Set<() => void>();
-  const ids = createIds(givenIds(db));
+  const ids = createIds(driver.givenIds);
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();
     const statements = changes.flatMap(statementsOf);
-    const results = await db.write(...statements, ...reservation.statements);
+    const results = await driver.write([...statements, ...reservation.statements]);
     reservation.stored();
     if (statements.some(isEvent)) {
       for (const listener of listeners) listener();
@@ -151,11 +161,11 @@ export function createStore(db: Database): Store {
     messages: createMessages(sql),
     outbox: createOutbox(sql),
     history: createHistory(sql),
-    search: createSearch(db),
+    search: driver.search,
     media: createMedia(sql),
-    removal: createRemoval(db),
-    imports: createImports(db, range),
-    exports: createExports(db),
+    removal: driver.removal,
+    imports: driver.imports(range),
+    exports: driver.exports,
     jobs: createJobs(sql),
     positions: createPositions(sql),
     sessions: createSessions(sql),
@@ -169,11 +179,10 @@ export function createStore(db: Database): Store {
     turns: createTurns(sql),
     commit,
     get units() {
-      return db.units;
+      return driver.units;
     },
-    died: db.died,
-    started: db.started,
-    close: db.close,
-    db,
+    died: driver.died,
+    started: driver.started,
+    close: driver.close,
   };
 }

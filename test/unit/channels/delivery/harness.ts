@@ -10,10 +10,9 @@ import type {
   Outgoing,
   SendOutcome,
 } from "../../../../packages/gateway/src/channels/types.ts";
-import { createStore } from "../../../../packages/gateway/src/store/index.ts";
-import type { Database } from "../../../../packages/gateway/src/store/sqlite/index.ts";
+import type { Database } from "../../../../packages/gateway/src/store/sqlite/database.ts";
 import { manualClock } from "../../../fixtures/manual-clock.ts";
-import { memoryDatabase } from "../../../fixtures/memory-db.ts";
+import { createStore, memoryDatabase } from "../../../fixtures/memory-db.ts";
 import { recordingLogger } from "../../../fixtures/temp-home.ts";
 
 export const PLACE: ChannelPlace = { agentId: "a", channel: "sigchat", account: "" };

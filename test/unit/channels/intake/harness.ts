@@ -9,7 +9,8 @@ import type {
 } from "../../../../packages/gateway/src/channels/types.ts";
 import type { AgentConfig } from "../../../../packages/gateway/src/config/index.ts";
 import { createBell } from "../../../../packages/gateway/src/lib/bell.ts";
-import { fromStatements } from "../../../../packages/gateway/src/store/index.ts";
+import { change } from "../../../../packages/gateway/src/store/change.ts";
+
 import { manualClock } from "../../../fixtures/manual-clock.ts";
 import { memoryDatabase } from "../../../fixtures/memory-db.ts";
 import { recordingLogger } from "../../../fixtures/temp-home.ts";
@@ -93,7 +94,7 @@ export function startIntake({
         sessionsOf.set(incoming.chatId, [...(sessionsOf.get(incoming.chatId) ?? []), id]);
       const userMessage = incoming.again === undefined ? store.ids.message() : undefined;
       const stored = store.commit(
-        fromStatements(...(userMessage === undefined ? [] : [message(userMessage, incoming.text)])),
+        change(...(userMessage === undefined ? [] : [message(userMessage, incoming.text)])),
         ...incoming.also({ sessionId: id, message: userMessage }),
       );
       await stored.catch((error) => {

@@ -76,7 +76,7 @@ export async function checkDatabase(patient: Patient): Promise<Check[]> {
   const there = await stat(paths.database).catch(() => null);
   let facts: StoreFacts | Error | null = null;
   try {
-    if (there) facts = inspectStore(paths.database, BUDGET_MS);
+    if (there) facts = await inspectStore(paths.database, BUDGET_MS);
   } catch (error) {
     facts = error as Error;
   }

@@ -1,5 +1,5 @@
 import { answering, type Change, change, sql } from "../change.ts";
-import type { Param, Statement } from "../sqlite/index.ts";
+import type { Param, Statement } from "../statement.ts";
 import type { Sql } from "./port.ts";
 
 /** Something that happened, for the feed. `data` holds ids, states and counts; texts stay where they are. */

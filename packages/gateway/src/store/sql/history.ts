@@ -1,5 +1,5 @@
 import { countFitting } from "../../lib/fitting.ts";
-import type { Param } from "../sqlite/index.ts";
+import type { Param } from "../statement.ts";
 import type { Sql } from "./port.ts";
 
 /** A chat that has sessions. Times are Unix milliseconds. */

@@ -1,7 +1,7 @@
 import { type Change, change, hitting, returning, sql } from "../change.ts";
-import type { Tables } from "../sqlite/index.ts";
 import type { Sql } from "./port.ts";
 import type { StoredPlace } from "./positions.ts";
+import type { Tables } from "./tables.ts";
 
 /** A message of a channel; each of the provider's events is stored once. */
 export type InboxRow = Tables["channel_inbox"];

@@ -1,8 +1,9 @@
 import { type Change, change, hitting, returning, sql } from "../change.ts";
-import type { Statement, Tables } from "../sqlite/index.ts";
+import type { Statement } from "../statement.ts";
 import { createOutcomes, type Outcomes } from "./outcomes.ts";
 import type { Sql } from "./port.ts";
 import type { StoredPlace } from "./positions.ts";
+import type { Tables } from "./tables.ts";
 
 /** An outgoing message, one row per message of a provider. */
 export type OutboxRow = Tables["channel_outbox"];

@@ -1,7 +1,7 @@
 import { type Change, change, followed, hitting, returning, sql } from "../change.ts";
-import type { Tables } from "../sqlite/index.ts";
 import type { Sql } from "./port.ts";
 import type { StoredPlace } from "./positions.ts";
+import type { Tables } from "./tables.ts";
 
 type Row = Tables["channel_outbox"];
 

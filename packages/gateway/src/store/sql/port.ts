@@ -1,4 +1,4 @@
-import type { Param } from "../sqlite/index.ts";
+import type { Param } from "../statement.ts";
 
 /** What a driver gives the repositories, which are written once for all of them. `?` stands for each parameter. */
 export interface Sql {

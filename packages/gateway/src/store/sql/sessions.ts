@@ -1,6 +1,7 @@
 import { type Change, change, hitting, sql } from "../change.ts";
-import type { Param, Tables } from "../sqlite/index.ts";
+import type { Param } from "../statement.ts";
 import type { Sql } from "./port.ts";
+import type { Tables } from "./tables.ts";
 
 /** A session's row with the name of its chat. */
 export type SessionRow = Tables["sessions"] & { chat_id: string };

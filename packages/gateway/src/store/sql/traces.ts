@@ -1,5 +1,5 @@
-import type { Tables } from "../sqlite/index.ts";
 import type { Sql } from "./port.ts";
+import type { Tables } from "./tables.ts";
 
 /** A message that came in, without its words. */
 export type TracedInbox = Omit<Tables["channel_inbox"], "message" | "message_key">;

@@ -1,6 +1,6 @@
 import { type Change, change, hitting, sql } from "../change.ts";
-import type { Tables } from "../sqlite/index.ts";
 import type { Sql } from "./port.ts";
+import type { Tables } from "./tables.ts";
 
 /** A turn that runs, as its row says. */
 export interface RunningTurn {

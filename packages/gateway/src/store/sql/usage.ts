@@ -1,5 +1,5 @@
 import { type Change, change, sql } from "../change.ts";
-import type { Param } from "../sqlite/index.ts";
+import type { Param } from "../statement.ts";
 import type { Sql } from "./port.ts";
 
 /** What one model used in one turn. */

@@ -1,7 +1,5 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-
-export type Param = SQLInputValue;
-export type Row = Record<string, unknown>;
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Param, Row } from "../statement.ts";
 
 /** A connection that caches its prepared statements. Belongs to one thread. */
 export interface Connection {

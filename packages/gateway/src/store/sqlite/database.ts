@@ -1,16 +1,11 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../../lib/clock.ts";
 import { startThread } from "../../lib/thread.ts";
-import { openConnection, type Param } from "./connection.ts";
+import type { Param, Statement, StatementResult } from "../statement.ts";
+import { openConnection } from "./connection.ts";
 import { copyBefore, sweepCopies } from "./copies.ts";
-import type { Statement, StatementResult } from "./protocol.ts";
 import { migrate } from "./schema.ts";
 import { serveFile, type WorkerClient } from "./worker-client.ts";
-
-export type { Connection, Param, Row } from "./connection.ts";
-export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts";
-export type { Tables } from "./tables.ts";
-export type { IdleTask } from "./worker-loop.ts";
 
 export interface Database {
   /**

@@ -1,10 +1,4 @@
-export type { Connection, Param, Row } from "./connection.ts";
-export { type Database, givenIds, openDatabase } from "./database.ts";
 export type { Loss } from "./downgrade.ts";
+export { openSqlite } from "./driver.ts";
 export { inspectStore, type StoreFacts } from "./inspect.ts";
-export { createExports, createImports, createRemoval } from "./moving.ts";
-export type { Job, JobContext, Statement, StatementResult } from "./protocol.ts";
-export { createSearch } from "./search/index.ts";
-export type { Tables } from "./tables.ts";
-export { openVersions } from "./versions.ts";
-export type { IdleTask } from "./worker-loop.ts";
+export { openVersions, type StoreVersions } from "./versions.ts";

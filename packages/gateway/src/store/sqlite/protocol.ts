@@ -1,16 +1,4 @@
-import type { Param, Row } from "./connection.ts";
-
-/** One SQL statement of a unit. */
-export interface Statement {
-  sql: string;
-  params: readonly Param[];
-}
-/** Result of one statement of a unit; `rows` only if it has RETURNING. */
-export interface StatementResult {
-  changes: number;
-  lastInsertRowid: number;
-  rows: Row[];
-}
+import type { Param, Statement } from "../statement.ts";
 
 /** Statements that take effect together or not at all. */
 export interface Unit {

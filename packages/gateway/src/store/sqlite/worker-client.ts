@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
-import type { Param, Row } from "./connection.ts";
-import type { FromWorker, OpenFile, Statement, StatementResult, ToWorker, Unit } from "./protocol.ts";
+import type { Param, Row, Statement, StatementResult } from "../statement.ts";
+import type { FromWorker, OpenFile, ToWorker, Unit } from "./protocol.ts";
 import { JobError } from "./protocol.ts";
 
 export interface WorkerClient {

@@ -1,16 +1,8 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { collectWhenIdle } from "../../lib/idle-collect.ts";
+import type { Statement, StatementResult } from "../statement.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import type {
-  FromWorker,
-  Job,
-  JobContext,
-  OpenFile,
-  Statement,
-  StatementResult,
-  ToWorker,
-  Unit,
-} from "./protocol.ts";
+import type { FromWorker, Job, JobContext, OpenFile, ToWorker, Unit } from "./protocol.ts";
 
 /** Work for idle moments: one short step inside a transaction; returns true while work is left. */
 export type IdleTask = (db: Connection) => boolean;
@@ -59,8 +51,8 @@ function openFile(port: MessagePort, { file, mode }: OpenFile, options: Served):
 
   const runUnit = (statements: readonly Statement[]): StatementResult[] =>
     statements.map(({ sql, params }) => {
-      if (/\bRETURNING\b/i.test(sql)) return { changes: 0, lastInsertRowid: 0, rows: db.all(sql, params) };
-      return { ...db.run(sql, params), rows: [] };
+      if (/\bRETURNING\b/i.test(sql)) return { changes: 0, rows: db.all(sql, params) };
+      return { changes: db.run(sql, params).changes, rows: [] };
     });
 
   const failure = (id: number, error: unknown): FromWorker => {

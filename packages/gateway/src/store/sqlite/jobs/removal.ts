@@ -1,5 +1,6 @@
+import type { Statement } from "../../statement.ts";
 import type { Connection } from "../connection.ts";
-import type { JobContext, Statement } from "../protocol.ts";
+import type { JobContext } from "../protocol.ts";
 import { unindexStatements } from "../search/indexing.ts";
 
 /** Messages removed in one slice: about 10 ms of work. */

@@ -1,6 +1,7 @@
 import type { SearchQuery, SearchResult } from "../../search.ts";
 import { MESSAGE_COLUMNS, type MessageScope, type StoredMessage } from "../../sql/history.ts";
-import type { Connection, Param } from "../connection.ts";
+import type { Param } from "../../statement.ts";
+import type { Connection } from "../connection.ts";
 import { JobError } from "../protocol.ts";
 import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
 import { IS_INDEXED, LONG_BYTES, QUEUED } from "./indexing.ts";

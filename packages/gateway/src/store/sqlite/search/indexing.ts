@@ -1,5 +1,5 @@
-import type { Connection, Param } from "../connection.ts";
-import type { Statement } from "../protocol.ts";
+import type { Param, Statement } from "../../statement.ts";
+import type { Connection } from "../connection.ts";
 import { chatGram, chatTrigram, fold, gramsOf } from "./fold.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** Rows as stored in `gateway.db`. Times are Unix milliseconds, booleans 0 or 1, objects JSON text. */
+/** Rows as stored. Times are Unix milliseconds, booleans 0 or 1, objects JSON text. */
 export interface Tables {
   meta: { key: string; value: string };
   chats: {

@@ -1,0 +1,33 @@
+import type { Exports } from "./exports.ts";
+import type { Imports } from "./imports.ts";
+import type { Removal } from "./removal.ts";
+import type { Search } from "./search.ts";
+import type { Sql } from "./sql/port.ts";
+import type { Statement, StatementResult } from "./statement.ts";
+
+/**
+ * A database that the repositories work on. The statements they write are understood by each; what only one database can
+ * do, or each does in its own way, is behind a port of its own.
+ */
+export interface Driver extends Sql {
+  /**
+   * Runs the statements as one transaction; resolves when it is durable. Transactions take effect in the order in which
+   * they were asked for. Rejects with nothing changed.
+   */
+  write(statements: readonly Statement[]): Promise<StatementResult[]>;
+  /** When it was opened: ids of messages up to this one may have been given. */
+  readonly givenIds: number;
+  readonly search: Search;
+  readonly removal: Removal;
+  readonly exports: Exports;
+  /** @param range reserves ids of messages in a row; resolves to the first */
+  imports(range: (count: number) => Promise<number>): Imports;
+  /** The start has succeeded: what was kept in case it would not is given up a day from now. */
+  started(): void;
+  /** Transactions since the start. */
+  readonly units: number;
+  /** Resolves when it has failed for good: nothing can be stored any more. */
+  readonly died: Promise<Error>;
+  /** Accepts nothing more; resolves when every accepted transaction is durable or rejected, within 1.5 s. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,15 @@
+/** What a statement's `?` can stand for. Numbers are whole up to 2^53 in both directions, or floating point. */
+export type Param = string | number | null;
+export type Row = Record<string, unknown>;
+
+/** One SQL statement of a unit. */
+export interface Statement {
+  sql: string;
+  params: readonly Param[];
+}
+
+/** Result of one statement of a unit: the number of rows it changed, or with RETURNING those rows. */
+export interface StatementResult {
+  changes: number;
+  rows: Row[];
+}
