@@ -22,7 +22,9 @@ export function createSearch(db: Database): Search {
       const abandon = () => void Atomics.store(abandoned, 0, 1);
       signal.addEventListener("abort", abandon);
       try {
-        return await db.readerJob<SearchResult>("search", { query, abandoned } satisfies SearchArgs);
+        const found = await db.readerJob<SearchResult>("search", { query, abandoned } satisfies SearchArgs);
+        signal.throwIfAborted();
+        return found;
       } catch (error) {
         signal.throwIfAborted();
         throw error;
