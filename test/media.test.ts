@@ -3,6 +3,7 @@ import { request as nodeRequest } from "node:http";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rowsOf } from "./fixtures/rows.ts";
 import { type Gateway, KEYS, put, startGateway, until } from "./harness.ts";
 
 const LIMIT = 200_000;
@@ -142,6 +143,20 @@ describe("an upload", () => {
       body: { message: "look", chat_id: "me", media_files: [body.mediaPath] },
     });
     expect(other.status).toBe(400);
+  });
+
+  it("counts as named by the message that it came with, and so does an image of the reply [HIST-10]", async () => {
+    const { body: uploaded } = await upload(PNG);
+    await gateway.send("look", { media_files: [uploaded.mediaPath] });
+    const { body: reply } = await gateway.send("IMAGE");
+    const [image] = reply.attachments as Array<{ url: string }>;
+    for (const path of [uploaded.mediaPath, image!.url.slice(`${MEDIA}/`.length)]) {
+      const named = rowsOf(
+        gateway,
+        `SELECT 1 FROM message_media WHERE agent_id = 'assistant' AND path = '${path}'`,
+      );
+      expect(named, String(path)).toHaveLength(1);
+    }
   });
 
   it("needs a key with access to the agent [AUTH-3]", async () => {

@@ -165,6 +165,18 @@ describe("the link", () => {
     expect((await revoke(item!.share_id, KEYS.admin)).status).toBe(404);
   });
 
+  it("of another agent is not revoked by a write key [SHARE-1, AUTH-3]", async () => {
+    const hello = await gateway.json("POST", "/api/v1/agents/second/messages", {
+      body: { message: "hello", chat_id: "me" },
+    });
+    const theirs = await put(join(gateway.home, "agents/second/workspace"), "theirs.txt", "theirs");
+    const place = { agent_id: "second", session_id: hello.body.session_id };
+    const [item] = (await mint([theirs], place, KEYS.admin)).items;
+    const refused = await gateway.json("DELETE", `/api/v1/shares/${item!.share_id}`, { key: KEYS.write });
+    expect([refused.status, refused.body.code]).toEqual([403, "FORBIDDEN"]);
+    expect(await (await fetchShare(item!.token)).text()).toBe("theirs");
+  });
+
   it("comes from the agent's share_file tool for any file [MEDIA-5, SHARE-2]", async () => {
     const { body } = await gateway.send(`SHARE ${report()}`);
     const token = /https:\/\/gateway\.example\.org\/some\/gateway\/shared\/([\w-]{43})/.exec(

@@ -222,6 +222,33 @@ describe("search", () => {
     await store.close();
   });
 
+  it.each([
+    { count: 10_050, ordered: true },
+    { count: 5_100, ordered: false },
+  ])(
+    "counts each of $count hits, and pages to the last one (in order: $ordered) [HIST-7]",
+    async ({ count, ordered }) => {
+      const own = openStore();
+      await own.add(
+        agent,
+        chat,
+        Array.from({ length: count }, (_, i) => ({
+          session: sessions[0]!,
+          content: `needle ${i}`,
+          ts: 1000 + (ordered ? i : (i * 7919) % 97),
+        })),
+      );
+      await own.indexed();
+      const query = { agentId: agent, chatId: chat, q: "needle", session_id: undefined };
+      for (const offset of [0, count - 20, count]) {
+        const found = await own.history.search({ ...query, limit: 20, offset });
+        expect([found.total, found.messages.length]).toEqual([count, offset === count ? 0 : 20]);
+      }
+      await own.close();
+    },
+    60_000,
+  );
+
   it("a chat or session that does not exist has nothing", async () => {
     const empty = openStore();
     const page = await empty.history.search({ agentId: "a", chatId: "none", q: "x", limit: 1, offset: 0 });

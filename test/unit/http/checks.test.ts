@@ -70,6 +70,16 @@ describe("hosts and origins", () => {
     }
   });
 
+  it("a foreign Host is 403 for every route, event streams too, before anything else is looked at [AUTH-5]", async () => {
+    for (const { method, path } of Object.values(routes)) {
+      const at = `${path.replace("*", "x").replaceAll(/:\w+/g, "assistant")}?stream=true`;
+      for (const accept of ["*/*", "text/event-stream"]) {
+        const headers = { host: "evil.example", accept };
+        is(await server.ask(method, at, { key: "the-admin-key", headers }), 403, "FORBIDDEN");
+      }
+    }
+  });
+
   it("a configured host and the public address are accepted, also after a reload", async () => {
     await using own = await startTestServer();
     const from = (value: string) => own.ask("GET", "/health", { headers: { host: value } });

@@ -89,6 +89,24 @@ test("a process that writes between its turns is not idle [SES-11]", async () =>
   expect(pool.get("s")).toBeUndefined();
 });
 
+test("a process is idle from the end of its latest turn, however many it had [SES-11]", async () => {
+  const { pool, agent, started, clock, closed } = await rig();
+  const place = pool.reserve(agent(true), SESSION);
+  const opening = pool.runtime(place, REQUEST);
+  (await started(1)).ready();
+  await opening;
+  for (let turn = 1; turn <= 3; turn++) {
+    expect(pool.reserve(agent(true), SESSION)).toBe(place);
+    clock.advance(10 * 60_000);
+    pool.release(place);
+    clock.advance(4 * 60_000);
+    expect(closed.length, `after turn ${turn}`).toBe(0);
+  }
+  clock.advance(60_000);
+  expect(closed.length).toBe(1);
+  expect(clock.timers()).toBe(0);
+});
+
 test("a turn waits for a process with the tool servers of now, and keeps one that has them [CONN-6]", async () => {
   const { pool, agent, started, servers, closed } = await rig();
   const place = pool.reserve(agent(true), SESSION);

@@ -50,6 +50,12 @@ describe.each(drivers)("sessions, messages and turns in $driver", ({ open }) => 
     expect(await find("one")).toBeUndefined();
   });
 
+  it("of sessions with the same time the newest comes first, and is the latest [ROWS-2]", async () => {
+    for (const uuid of ["d", "b", "c", "a"]) await begin(uuid);
+    expect((await store.sessions.list("a", "api-one")).map(({ uuid }) => uuid)).toEqual(["a", "c", "b", "d"]);
+    expect((await store.sessions.latest("a", "api-one"))?.uuid).toBe("a");
+  });
+
   it("the first name stands, and a change says whether the session is there [ROWS-2]", async () => {
     await begin("s");
     await store.commit(store.sessions.nameFirst("s", "First"));
