@@ -30,7 +30,8 @@ import { readSummary } from "../../../packages/gateway/src/runtimes/agent-cli/su
 import { readRequest } from "../../../packages/gateway/src/runtimes/starter/reply.ts";
 import { parseCommand } from "../../../packages/gateway/src/sessions/commands.ts";
 import { nameFrom } from "../../../packages/gateway/src/sessions/names.ts";
-import { codePoints, fold, gramsOf } from "../../../packages/gateway/src/store/sqlite/search/fold.ts";
+import { fold } from "../../../packages/gateway/src/store/fold.ts";
+import { codePoints, gramsOf } from "../../../packages/gateway/src/store/sqlite/search/grams.ts";
 import { expectLinear, filled } from "../../fixtures/linear.ts";
 
 /** A refusal is an answer like any other. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fold } from "../../../packages/gateway/src/store/sqlite/search/fold.ts";
+import { fold } from "../../../packages/gateway/src/store/fold.ts";
 import { createStore } from "../../fixtures/memory-db.ts";
 import { type Entry, newId, openStore, type Store, sessionRow } from "./store.ts";
 

@@ -158,7 +158,7 @@ export function createStore(driver: Driver): Store {
     ids: { message: ids.message },
     logins: createLogins(sql),
     inbox: createInbox(sql),
-    messages: createMessages(sql),
+    messages: createMessages(sql, driver.search.entry),
     outbox: createOutbox(sql),
     history: createHistory(sql),
     search: driver.search,

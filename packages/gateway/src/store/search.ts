@@ -1,4 +1,5 @@
 import type { MessageScope, StoredMessage } from "./sql/history.ts";
+import type { Statement } from "./statement.ts";
 
 /** A literal text to find in one chat, in any script, ignoring case. */
 export interface SearchQuery extends MessageScope {
@@ -15,6 +16,15 @@ export interface SearchResult {
   total: number;
 }
 
+/** A message that is being stored. */
+export interface SearchEntry {
+  id: number;
+  /** Id of its session. */
+  session: string;
+  content: string;
+  ts: number;
+}
+
 /**
  * Finds messages by their text. Each driver has an index of its own; what is found is the same: a message is found from
  * the moment it is stored until it is removed, wherever the folded query is part of its folded text.
@@ -22,4 +32,6 @@ export interface SearchResult {
 export interface Search {
   /** Rejects with the signal's reason once it is aborted, and gives up the work. */
   find(query: SearchQuery, signal: AbortSignal): Promise<SearchResult>;
+  /** What has to be part of the unit that stores a message. */
+  entry(message: SearchEntry): readonly Statement[];
 }

@@ -1,6 +1,7 @@
 import type { Attachment, MessageError, MessageStep } from "@agent-gateway/contract";
 import { countFitting } from "../../lib/fitting.ts";
 import { type Change, change, followed, hitting, sql } from "../change.ts";
+import type { Search } from "../search.ts";
 import type { Sql } from "./port.ts";
 
 /** A message's extra fields; absent ones are not stored. */
@@ -64,7 +65,8 @@ const RECENT_COLUMNS = `role, octet_length(content) AS bytes,
     ELSE substr(content, 1, ${MAX_RECENT_BYTES / 4}) END AS content`;
 const LEFT_OUT = "\n\n[The rest of this message was left out.]";
 
-export function createMessages({ read }: Sql): StoredMessages {
+/** @param entry what makes a message known to search */
+export function createMessages({ read }: Sql, entry: Search["entry"]): StoredMessages {
   return {
     add({ id, session, role, content, ts, extra, media = [], steps = [] }) {
       return followed(
@@ -80,6 +82,7 @@ export function createMessages({ read }: Sql): StoredMessages {
             session,
           ),
         ),
+        change(...entry({ id, session, content, ts })),
         ...media.map((path) =>
           change(
             sql(

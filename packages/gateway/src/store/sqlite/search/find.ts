@@ -1,9 +1,10 @@
+import { fold } from "../../fold.ts";
 import type { SearchQuery, SearchResult } from "../../search.ts";
 import { MESSAGE_COLUMNS, type MessageScope, type StoredMessage } from "../../sql/history.ts";
 import type { Param } from "../../statement.ts";
 import type { Connection } from "../connection.ts";
 import { JobError } from "../protocol.ts";
-import { chatGram, chatTrigram, codePoints, fold, gramOf } from "./fold.ts";
+import { chatGram, chatTrigram, codePoints, gramOf } from "./grams.ts";
 import { IS_INDEXED, LONG_BYTES, QUEUED } from "./indexing.ts";
 
 /** Memory that the asking thread shares: not 0 once nobody waits for the result any more. */

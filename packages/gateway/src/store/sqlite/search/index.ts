@@ -15,6 +15,8 @@ export const searchJob = ({ db, slice }: JobContext, { query, abandoned }: Searc
 /** Search by the FTS5 indexes, in the reader thread. */
 export function createSearch(db: Database): Search {
   return {
+    // A trigger queues it.
+    entry: () => [],
     async find(query, signal) {
       signal.throwIfAborted();
       // A message would reach the thread only after the search: it works without a pause.

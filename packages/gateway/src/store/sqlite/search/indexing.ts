@@ -1,6 +1,7 @@
+import { fold } from "../../fold.ts";
 import type { Param, Statement } from "../../statement.ts";
 import type { Connection } from "../connection.ts";
-import { chatGram, chatTrigram, fold, gramsOf } from "./fold.ts";
+import { chatGram, chatTrigram, gramsOf } from "./grams.ts";
 
 /**
  * A message longer than this (bytes of UTF-8) is never indexed, so that no single one holds the writer up; search

@@ -1,15 +1,3 @@
-/**
- * How search compares texts: letters in lower case (both forms of sigma as one), nothing else changed, so `é` is not
- * `e`. The index holds folded texts, so what is in it and what is scanned compare alike. NUL and the two code points
- * that SQLite's tokenizer cannot carry become others that no text uses.
- */
-export function fold(text: string): string {
-  return text
-    .toWellFormed()
-    .toLowerCase()
-    .replace(/[ς\0\ufffe\uffff]/g, (char) => (char === "ς" ? "σ" : char === "\0" ? "\ufdd0" : "\ufffd"));
-}
-
 /** Code points of a folded text. */
 export function codePoints(folded: string): number[] {
   return Array.from(folded, (char) => char.codePointAt(0)!);
