@@ -244,6 +244,21 @@ describe("dashboard sessions", () => {
     expect(sessions.check(token)).toBeUndefined();
   });
 
+  it("are gone for good once a repeated logout succeeds [LOGIN-2]", async () => {
+    const rows = loginRows();
+    let full = true;
+    const remove: LoginRows["remove"] = async (digests) => {
+      if (full) throw new Error("database or disk is full");
+      await rows.remove(digests);
+    };
+    const { sessions, token, restart } = await open({ ...rows, remove });
+    await expect(sessions.close(token)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(sessions.close(token)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    full = false;
+    await sessions.close(token);
+    expect((await restart()).check(token)).toBeUndefined();
+  });
+
   it("travel in an HttpOnly, SameSite=Strict cookie [COOKIE-1]", () => {
     const port = 10_850;
     const cookie = sessionCookie("abc", { secure: true, port });

@@ -75,6 +75,8 @@ export function createDashboardSessions({
 }): DashboardSessions {
   /** By digest, least recently used first. */
   const sessions = new Map<string, Session>();
+  /** Closed, but their rows could not be removed. */
+  const undead = new Set<string>();
   const digestOf = (token: string) => hash("sha256", token, "base64");
   const keep = async ({ digest, keyId, expiresAt }: Session) => {
     try {
@@ -141,9 +143,11 @@ export function createDashboardSessions({
     },
     async close(token) {
       const digest = digestOf(token);
-      if (!sessions.delete(digest)) return;
+      if (!sessions.delete(digest) && !undead.has(digest)) return;
+      undead.add(digest);
       try {
         await rows.remove([digest]);
+        undead.delete(digest);
       } catch (error) {
         log.error({ err: error }, "could not store a dashboard logout");
         const message =
