@@ -109,6 +109,21 @@ describe("a database of an older gateway", () => {
     await serving(findsOld);
     expect(versionOf(copy())).toBe(OLD);
   });
+
+  it("is copied anew after a downgrade: the copy of the earlier update is from before what came since [MIGRATE-1]", async () => {
+    leaveOld();
+    await serving();
+    expect((await store("downgrade", "--to", String(OLD + 1), "--discard")).code).toBe(0);
+    edit((db) =>
+      db.exec("INSERT INTO messages (chat, session, role, content, ts) VALUES (1, 1, 0, 'since then', 6)"),
+    );
+    await serving();
+    const kept = new DatabaseSync(copy(), { readOnly: true });
+    expect(kept.prepare("SELECT content FROM messages WHERE ts = 6").all()).toEqual([
+      { content: "since then" },
+    ]);
+    kept.close();
+  });
 });
 
 describe("a database of a newer gateway", () => {

@@ -29,17 +29,22 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Whether a migration that did not finish made the copy: it is from before its first step. */
-function isEarlier(copy: string, version: number): boolean {
-  if (!existsSync(copy)) return false;
-  let db: DatabaseSync | undefined;
+/**
+ * Whether a migration that did not finish made the copy: it is from before its first step. A copy of one after which a
+ * start succeeded is noted; a database that a downgrade took back since then holds more than that copy.
+ */
+function isUnfinished(db: DatabaseSync, copy: string): boolean {
+  const { version } = schemaOf(db);
+  if (!existsSync(copy) || db.prepare("SELECT 1 FROM meta WHERE key = ?").get(keyOf(basename(copy))))
+    return false;
+  let kept: DatabaseSync | undefined;
   try {
-    db = new DatabaseSync(copy, { readOnly: true });
-    return schemaOf(db).version < version;
+    kept = new DatabaseSync(copy, { readOnly: true });
+    return schemaOf(kept).version < version;
   } catch {
     return false;
   } finally {
-    db?.close();
+    kept?.close();
   }
 }
 
@@ -49,7 +54,7 @@ function isEarlier(copy: string, version: number): boolean {
  */
 export function copyBefore(db: DatabaseSync, file: string, version: number): void {
   const target = copyOf(file, version);
-  if (isEarlier(target, schemaOf(db).version)) return;
+  if (isUnfinished(db, target)) return;
   const refuse = (reason: string) =>
     new StartError(
       `The database (${file}) could not be copied before its update to schema ${version}: ${reason}. Nothing was changed. Make room on its disk, and start again.`,
