@@ -3,7 +3,6 @@ import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/index.ts";
-import { escapeText } from "../lib/xml.ts";
 import type { Change, SessionRow, SessionValues } from "../store/index.ts";
 import { createCompaction } from "./compact.ts";
 import { createGreeter } from "./greeting.ts";
@@ -12,6 +11,7 @@ import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
 import { createPool, SESSION_DEPTH } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
+import { withNotes } from "./turn-context.ts";
 import type { Turn, TurnEnding, TurnRequest } from "./turn-types.ts";
 import { createTurns } from "./turns.ts";
 
@@ -53,6 +53,8 @@ export interface Incoming {
   keyId?: string | null;
   /** The text for the agent, if it differs from `text`, which history keeps. */
   told?: string;
+  /** See {@link TurnRequest.history}. */
+  history?: TurnRequest["history"];
   /** Row of the user message that an earlier run of this turn stored; no second one is stored. */
   again?: number | undefined;
   /**
@@ -121,6 +123,9 @@ export function createSessions(deps: SessionDeps) {
     }
     return false;
   };
+  /** That of a ready process, unless that would have to be told a history first. */
+  const newId = (agent: AgentConfig, chatId: string, history?: TurnRequest["history"]) =>
+    (history ? undefined : pool.takeSpare(agent, chatId)) ?? randomUUID();
   const update = async (row: SessionRow, values: SessionValues) => {
     const [hit] = await store.commit(store.sessions.update(row.uuid, values));
     if (!hit) throw sessionGone();
@@ -162,16 +167,6 @@ export function createSessions(deps: SessionDeps) {
       deps.feed.event({ type: "session.deleted", agentId: row.agent_id, data: dataOf(row) }),
     );
     turns.forget(row.uuid);
-  };
-
-  const withContext = (incoming: Incoming): string => {
-    const notes: string[] = [];
-    if (incoming.senderName) notes.push(`<sender_name>${escapeText(incoming.senderName)}</sender_name>`);
-    if (incoming.imageParams)
-      notes.push(`<image_params>${escapeText(JSON.stringify(incoming.imageParams))}</image_params>`);
-    if (incoming.videoParams)
-      notes.push(`<video_params>${escapeText(JSON.stringify(incoming.videoParams))}</video_params>`);
-    return notes.length > 0 ? `${notes.join("\n")}\n${incoming.text}` : incoming.text;
   };
 
   /** Keeps the hints for images or videos that came with a message, for the lists of sessions. */
@@ -225,10 +220,11 @@ export function createSessions(deps: SessionDeps) {
           requestId: incoming.requestId,
           kind: incoming.kind ?? "message",
           keyId: incoming.keyId,
-          text: incoming.told ?? withContext(incoming),
+          text: incoming.told ?? withNotes(incoming),
           files,
           ...(incoming.closing && { closing: incoming.closing }),
           again: incoming.again,
+          history: incoming.history,
           ...(incoming.storeUserMessage !== false &&
             incoming.again === undefined && {
               store: {
@@ -249,7 +245,7 @@ export function createSessions(deps: SessionDeps) {
         });
       const turn =
         incoming.sessionId === undefined
-          ? start({ chat_id: chatId, uuid: pool.takeSpare(agent, chatId) ?? randomUUID(), id: undefined })
+          ? start({ chat_id: chatId, uuid: newId(agent, chatId, incoming.history), id: undefined })
           : await reserved(agent.id, chatId, incoming.sessionId, start);
       await turn.started;
       return turn;
@@ -278,7 +274,7 @@ export function createSessions(deps: SessionDeps) {
       chatId: string,
       options: { prompt?: string | undefined; name?: string | undefined },
     ) {
-      const uuid = pool.takeSpare(agent, chatId) ?? randomUUID();
+      const uuid = newId(agent, chatId);
       const named = options.name?.trim() || (options.prompt?.trim() ? nameFrom(options.prompt) : undefined);
       const now = clock.now();
       const name = named ?? PLACEHOLDER_NAME;

@@ -33,6 +33,8 @@ export interface OpenRequest {
   model: string | undefined;
   resume(runtimeType: string): Promise<string | undefined>;
   history(): Promise<readonly HistoryEntry[]>;
+  /** A process that is there already holds another conversation, and is replaced. */
+  anew?: boolean;
 }
 
 /** True when a process started for `a` may serve `b`: everything that reaches the process is the same. */

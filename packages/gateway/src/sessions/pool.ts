@@ -301,7 +301,7 @@ export function createPool(deps: SessionDeps) {
     async runtime(place: Place, request: OpenRequest): Promise<RuntimeSession> {
       const live = place.opening ? await place.opening : place.runtime;
       if (live) {
-        if (isDeepStrictEqual(await deps.mcpServers(place.agent), place.mcpServers)) {
+        if (!request.anew && isDeepStrictEqual(await deps.mcpServers(place.agent), place.mcpServers)) {
           if (request.model === place.model || request.model === undefined) return live;
           if (await live.setModel(request.model)) {
             place.model = request.model;

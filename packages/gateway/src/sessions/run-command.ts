@@ -1,7 +1,7 @@
 import { GatewayError, type Model } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
+import type { SessionRow } from "../store/index.ts";
 import type { Command } from "./commands.ts";
-import type { Sessions } from "./index.ts";
 
 export interface CommandReply {
   command: Command["name"];
@@ -21,8 +21,20 @@ export interface CommandModels {
   ): Promise<string | null>;
 }
 
+/** What commands do with a session. */
+interface CommandSessions {
+  latest(agentId: string, chatId: string): Promise<SessionRow | undefined>;
+  require(agentId: string, chatId: string, sessionId: string): Promise<SessionRow>;
+  info(row: SessionRow): { sessionName: string; messageCount: number; contextPercent: number };
+  clear(row: SessionRow): Promise<void>;
+  compact(agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<object>;
+  stop(row: SessionRow): Promise<boolean>;
+  restart(agent: AgentConfig, row: SessionRow): Promise<void>;
+  setModel(row: SessionRow, model: string): Promise<void>;
+}
+
 /** Runs slash commands and formats their results; the session endpoints do the same things. */
-export function createCommandRunner(sessions: Sessions, models: CommandModels) {
+export function createCommandRunner(sessions: CommandSessions, models: CommandModels) {
   return async (
     agent: AgentConfig,
     chatId: string,

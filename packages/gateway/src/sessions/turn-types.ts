@@ -1,5 +1,5 @@
 import type { AgentConfig } from "../config/index.ts";
-import type { InputFile, RuntimeSession } from "../runtimes/index.ts";
+import type { HistoryEntry, InputFile, RuntimeSession } from "../runtimes/index.ts";
 import type { Change, MessageExtra, SessionRow } from "../store/index.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { StopReason, TurnResult } from "./turn-result.ts";
@@ -30,6 +30,11 @@ export interface TurnRequest {
   files?: readonly InputFile[];
   /** The text that history keeps; if undefined, no user message is stored. */
   store?: { content: string; extra: MessageExtra; media: readonly string[] };
+  /**
+   * The conversation so far as the caller tells it; nothing of the session's own is used. A new session keeps it as its
+   * beginning; in another it serves this turn alone, in a process that ends with the turn.
+   */
+  history?: readonly HistoryEntry[] | undefined;
   /** Further changes of the unit that begins the turn; `message` is the id of the user message, if one is stored. */
   also?: (message: number | undefined) => readonly Change<unknown>[];
   /** Changes committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */

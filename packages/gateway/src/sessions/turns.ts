@@ -10,7 +10,7 @@ import type { SessionDeps, SharedFile } from "./ports.ts";
 import { createSilenceWatch, DEFAULT_SILENT_SECONDS } from "./silence.ts";
 import { tellEnd, tellStart } from "./tell.ts";
 import { TextOverflow } from "./turn-cap.ts";
-import { historyOf, resumeState } from "./turn-context.ts";
+import { firstMessages, historyOf, resumeState } from "./turn-context.ts";
 import { createEmitter } from "./turn-emit.ts";
 import { endChanges, settleOutcome } from "./turn-end.ts";
 import { createTurnLog } from "./turn-log.ts";
@@ -34,13 +34,16 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
   const begin = (request: TurnRequest, place: Place): Turn => {
     const { agent, requestId, session } = request;
     const uuid = session.uuid;
-    const stoodReady = place.runtime !== undefined;
+    const { history } = request;
+    const stoodReady = place.runtime !== undefined && !history;
     const turnLog = createTurnLog(requestId);
     const startedAt = clock.now();
     const begunAt = clock.elapsed();
     const files: SharedFile[] = [];
     const row = session.id === undefined ? undefined : session;
+    const apart = history !== undefined && row !== undefined;
     const limit = agent.history.maxHistoryMessages;
+    const earlier = history && !row ? firstMessages(store, { uuid, history, now: startedAt }) : [];
     // Taken even if no message gets it: every message that is stored later has a higher one.
     const userId = store.ids.message();
     const stored = request.store ? userId : undefined;
@@ -48,10 +51,11 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     const open = {
       model: row?.model_override ?? agent.model,
       async resume(type: string) {
-        const state = stoodReady ? undefined : await resumeState(store, row, limit, userId - 1);
+        const state = stoodReady || history ? undefined : await resumeState(store, row, limit, userId - 1);
         return state?.type === type ? state.token : undefined;
       },
-      history: () => historyOf(store, row, limit, (request.again ?? userId) - 1),
+      history: async () => history ?? historyOf(store, row, limit, (request.again ?? userId) - 1),
+      anew: history !== undefined,
     };
     let stopReason: StopReason | undefined;
     let forceEnd: (outcome: TurnOutcome) => void = () => {};
@@ -101,10 +105,18 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
                 now: startedAt,
               }),
             ]),
+        ...earlier.map((entry) => store.messages.add(entry)),
         ...(message
           ? [store.messages.add({ id: userId, session: uuid, role: "user", ts: startedAt, ...message })]
           : []),
-        ...(message && row?.unnamed !== 0 ? [store.sessions.nameFirst(uuid, nameFrom(message.content))] : []),
+        ...(message && row?.unnamed !== 0
+          ? [
+              store.sessions.nameFirst(
+                uuid,
+                nameFrom(history?.find(({ role }) => role === "user")?.text ?? message.content),
+              ),
+            ]
+          : []),
         ...(request.also?.(stored) ?? []),
         ...tellStart(deps.feed, { ...about, kind: request.kind, isNew: !row, message: stored }),
       ];
@@ -216,7 +228,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
           message,
           steps,
           dropParts,
-          program: token && place.runtimeType ? { type: place.runtimeType, token, upto } : null,
+          program: token && !apart && place.runtimeType ? { type: place.runtimeType, token, upto } : null,
         }),
         ...used.change,
         ...(request.closing?.({ result, reason, produced }) ?? []),
@@ -280,8 +292,8 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       parts.end();
       cancelCap();
       silence.end();
-      // A process whose model went silent may hang for good.
-      if (stopReason === "silent") void pool.drop(place);
+      // A process whose model went silent may hang for good, and one of a foreign history knows nothing of the session's.
+      if (stopReason === "silent" || apart) void pool.drop(place);
       // The session is freed before the last event is sent, because its reader may send the next message at once.
       running.delete(uuid);
       pool.release(place);
