@@ -6,8 +6,8 @@ import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { createAgentCliRuntime } from "../../../packages/gateway/src/runtimes/agent-cli/index.ts";
 import type { HistoryEntry } from "../../../packages/gateway/src/runtimes/index.ts";
 import { createSessions, type SessionDeps } from "../../../packages/gateway/src/sessions/index.ts";
-import { createStore, fromStatements } from "../../../packages/gateway/src/store/index.ts";
-import { memoryDatabase } from "../../fixtures/memory-db.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { tempFolder } from "../../fixtures/temp-home.ts";
 
 const FAKE = new URL("../../fixtures/fake-agent.mjs", import.meta.url).pathname;
@@ -48,7 +48,7 @@ async function rig() {
     mcpServers: async () => ({}),
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
-    feed: { event: () => fromStatements() },
+    feed: { event: () => change() },
     step() {},
   } as unknown as SessionDeps);
   onTestFinished(() => sessions.close());
@@ -132,7 +132,7 @@ it("a history that cannot be stored begins no turn, and leaves nothing [HIST-2]"
     text: "hello",
     softMs: 30_000,
     history: TOLD,
-    also: () => [fromStatements({ sql: "INSERT INTO no_such_table VALUES (1)", params: [] })],
+    also: () => [change({ sql: "INSERT INTO no_such_table VALUES (1)", params: [] })],
   });
   await expect(sending).rejects.toThrow();
   expect(room.stored()).toEqual([]);
