@@ -24,6 +24,8 @@ export interface SpawnOptions {
   /** Keeps the process from outliving the gateway. */
   reaper?: Reaper | undefined;
   clock?: Clock;
+  /** Closing its output says nothing about it. Otherwise such a program is ended soon. */
+  mayCloseOutput?: true;
 }
 
 export interface ProcessExit {
@@ -37,7 +39,7 @@ export interface ManagedProcess {
   /** Writes to stdin unchanged (add the newline). Resolves when more may be written; never rejects. */
   write(text: string): Promise<void>;
   endInput(): void;
-  /** Its output is not read until `resume`. */
+  /** Its output is not read until `resume`, or until it has exited. */
   pause(): void;
   resume(): void;
   /** Signals the whole group. */
@@ -92,7 +94,7 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
 
   let gone = false;
   child.stdout.once("end", () => {
-    if (gone) return;
+    if (gone || options.mayCloseOutput) return;
     const cancelTerm = clock.after(SILENT_GRACE_MS, () => kill("SIGTERM"));
     const cancelKill = clock.after(SILENT_GRACE_MS * 2, () => kill("SIGKILL"));
     child.once("exit", () => {
@@ -104,6 +106,9 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
     child.once("exit", (code, signal) => {
       gone = true;
       kill("SIGKILL");
+      // What is left is no more than the pipes hold.
+      child.stdout.resume();
+      child.stderr.resume();
       // What called setsid has left the group, but not its environment.
       if (mark) void reaper?.sweep(mark);
       const cancel = clock.after(STDIO_GRACE_MS, () => {
@@ -139,8 +144,15 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
       return drained;
     },
     endInput: () => child.stdin.end(),
-    pause: () => void child.stdout.pause(),
-    resume: () => void child.stdout.resume(),
+    pause() {
+      if (gone) return;
+      child.stdout.pause();
+      child.stderr.pause();
+    },
+    resume() {
+      child.stdout.resume();
+      child.stderr.resume();
+    },
     close({ graceMs = CLOSE_GRACE_MS } = {}) {
       closing ??= (async () => {
         if (gone) return void (await exited);
