@@ -23,7 +23,7 @@ const ENTRIES = {
 /**
  * Not bundled: it is optional, its Signal library is under the GPL, and it is loaded only when a device is linked.
  */
-const UNBUNDLED = ["baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
+const UNBUNDLED = ["pg-native", "baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
 
 /**
  * Importing a built-in as an ES module reads all its exports and so loads the lazy ones: for `node:http` that is all

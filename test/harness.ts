@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createParser } from "eventsource-parser";
+import { postgresStore } from "./fixtures/postgres.ts";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 export const bin = join(root, "packages/gateway/bin/agent-gateway.mjs");
@@ -19,6 +20,10 @@ export const KEYS = {
 } as const;
 
 type Json = Record<string, unknown>;
+
+/** Every gateway of the tests has a schema of its own in Postgres, unless its configuration names a store. */
+const onPostgres = process.env.TEST_STORE === "postgres";
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
 
 export interface GatewayOptions {
   /** Merged over `gateway` of the configuration. */
@@ -156,11 +161,20 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "agent-gateway-test-")));
   const configFile = join(home, "config.json");
   if (!options.home || options.config) {
-    await writeFile(configFile, JSON.stringify(options.config ?? testConfig(options), null, 2), {
-      mode: 0o600,
-    });
+    const config = (options.config ?? testConfig(options)) as Json;
+    if (onPostgres && isObject(config) && isObject(config.gateway) && !config.gateway.store) {
+      config.gateway = { ...config.gateway, store: await postgresStore() };
+    }
+    await writeFile(configFile, JSON.stringify(config, null, 2), { mode: 0o600 });
   }
-  const { GATEWAY_URL: _u, GATEWAY_API_KEY: _k, GATEWAY_CONFIG: _c, PORT: _p, ...inherited } = process.env;
+  const {
+    GATEWAY_URL: _u,
+    GATEWAY_API_KEY: _k,
+    GATEWAY_CONFIG: _c,
+    GATEWAY_STORE_URL: _s,
+    PORT: _p,
+    ...inherited
+  } = process.env;
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), bin, "start", "--port", "0"], {
     env: { ...inherited, GATEWAY_HOME: home, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],

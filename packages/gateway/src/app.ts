@@ -4,6 +4,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppJobs } from "./app-jobs.ts";
 import { shutdownPhases } from "./app-shutdown.ts";
+import { openRows } from "./app-store.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import {
   accountsOf,
@@ -27,7 +28,6 @@ import { dashboardFolder } from "./lib/entry.ts";
 import { restrictState } from "./lib/guarded/index.ts";
 import type { Logger } from "./lib/logger.ts";
 import { createReaper } from "./lib/reaper.ts";
-import { startWith } from "./lib/start-error.ts";
 import { createMedia } from "./media/index.ts";
 import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
 import { createDisk, createMonitoring } from "./monitoring/index.ts";
@@ -41,7 +41,6 @@ import {
 } from "./sessions/index.ts";
 import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
-import { openStore } from "./store/index.ts";
 import { createUsage } from "./usage/index.ts";
 import { VERSION } from "./version.ts";
 import { createWebhooks } from "./webhooks/index.ts";
@@ -52,8 +51,8 @@ export interface AppDeps {
   env: Env;
   clock: Clock;
   log: Logger;
-  /** The thread that writes to the database; it has no file yet. */
-  writer: Worker;
+  /** The thread that writes to an SQLite database, if it runs already; it has no file yet. */
+  writer: Worker | undefined;
   /** Gets each value that must not appear in logs, before it is used. */
   onSecret(value: string): void;
   /** Called when the gateway cannot continue: the database thread died. */
@@ -71,11 +70,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
   };
   let port: number | undefined;
 
-  const unreadable = (reason: string) =>
-    `The database (${paths.database}) cannot be used: ${reason}. Restore it from a backup, or move it away to begin with an empty one.`;
-  const rows = await startWith(1, unreadable, () =>
-    openStore({ driver: "sqlite", file: paths.database, writer }, clock, VERSION),
-  );
+  const rows = await openRows({ store, paths, clock, log, writer, onSecret });
   void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();

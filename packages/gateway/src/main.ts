@@ -3,8 +3,8 @@ import { startThread } from "./lib/thread.ts";
 
 const [command, ...rest] = process.argv.slice(2);
 if (command === "start") {
-  // It starts while this thread loads the rest.
-  const writer = startThread("writer");
+  // It starts while this thread loads the rest. Only SQLite needs it.
+  const writer = process.env.GATEWAY_STORE_URL ? undefined : startThread("writer");
   const { serve } = await import("./serve.ts");
   await serve(rest, writer);
 } else {

@@ -49,8 +49,11 @@ function readArguments(args: readonly string[]): { config?: string | undefined; 
   }
 }
 
-/** Runs the gateway until SIGTERM or SIGINT; `writer` is the thread that writes to the database. Sets the process's exit code. */
-export async function serve(args: readonly string[], writer: Worker): Promise<void> {
+/**
+ * Runs the gateway until SIGTERM or SIGINT; `writer` is the thread that writes to an SQLite database, if it was started
+ * early. Sets the process's exit code.
+ */
+export async function serve(args: readonly string[], writer?: Worker): Promise<void> {
   const clock = systemClock;
   let shutdown = (): Promise<void> => Promise.resolve();
   let watchdog: Watchdog | undefined;

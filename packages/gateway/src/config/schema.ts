@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { AGENT_ID, model, runtimeConfig } from "@agent-gateway/contract";
 import * as z from "zod";
 import { agentFeatures, featureSections, unread, zone } from "./schema-features.ts";
+import { storeSection } from "./schema-store.ts";
 
 export const CONFIG_VERSION = "2.0.0";
 
@@ -178,6 +179,7 @@ export const gatewaySection = z.looseObject({
       "Address to listen on; `0.0.0.0` means all. `GATEWAY_BIND` in the environment takes precedence.",
     )
     .meta(RESTART),
+  store: storeSection,
   allowedHosts: z
     .array(z.string())
     .default([])

@@ -28,7 +28,7 @@ export interface ConfigStoreOptions {
 }
 
 /** Keys of `gateway` that keep their value until a restart. */
-const AT_START = ["port", "bind", "publicUrl", "oauthReturnUrl"] as const;
+const AT_START = ["port", "bind", "store", "publicUrl", "oauthReturnUrl"] as const;
 
 type Outcome = Pick<Loaded, "config" | "skipped"> | { config: null; problems: readonly Problem[] };
 

@@ -23,7 +23,10 @@ const opaque = <T>(change: SqlChange<T>) => change as unknown as Change<T>;
 
 /** A change that answers nothing. */
 export const change = (...statements: readonly Statement[]): Change =>
-  opaque({ statements, result: () => undefined });
+  opaque({
+    statements: statements.map((statement) => ({ ...statement, silent: true as const })),
+    result: () => undefined,
+  });
 
 /** A change of one statement that is meant for one row; answers whether it hit it. */
 export const hitting = (statement: Statement): Change<boolean> =>

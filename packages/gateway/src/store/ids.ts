@@ -51,6 +51,7 @@ export function createIds(reserved: number): IdSource {
           {
             sql: "UPDATE id_blocks SET reserved = ? WHERE name = 'message' AND reserved < ?",
             params: [upto, upto],
+            silent: true,
           },
         ],
         stored() {

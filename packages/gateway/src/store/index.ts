@@ -5,6 +5,7 @@ import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
 import { createIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
+import type { PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
 import { createEvents, type Events, isEvent } from "./sql/events.ts";
@@ -102,17 +103,23 @@ export interface Store {
 }
 
 /** Where a store is. `writer` is a thread that was started early. */
-export interface StorePlace {
-  driver: "sqlite";
-  file: string;
-  writer?: Worker | undefined;
-}
+export type StorePlace = { driver: "sqlite"; file: string; writer?: Worker | undefined } | PostgresPlace;
 
 /**
  * Opens (and creates or migrates) a store; only its own driver is loaded.
  * @param gateway version of this gateway
+ * @param warn gets what makes the store less durable than promised, as sentences
  */
-export async function openStore(place: StorePlace, clock: Clock, gateway?: string): Promise<Store> {
+export async function openStore(
+  place: StorePlace,
+  clock: Clock,
+  gateway?: string,
+  warn: (sentence: string) => void = () => {},
+): Promise<Store> {
+  if (place.driver === "postgres") {
+    const { openPostgres } = await import("./postgres/index.ts");
+    return createStore(await openPostgres(place, clock, gateway, warn));
+  }
   const { openSqlite } = await import("./sqlite/index.ts");
   return createStore(openSqlite(place.file, clock, gateway, place.writer));
 }

@@ -6,6 +6,8 @@ export type Row = Record<string, unknown>;
 export interface Statement {
   sql: string;
   params: readonly Param[];
+  /** Nobody asks what it answers. */
+  silent?: true;
 }
 
 /** Result of one statement of a unit: the number of rows it changed, or with RETURNING those rows. */

@@ -1,0 +1,132 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
+import { StartError } from "../../lib/start-error.ts";
+import type { Driver } from "../driver.ts";
+import { isDatabaseError } from "./errors.ts";
+import { type Link, openLink } from "./link.ts";
+import { type PostgresPlace, serverName } from "./place.ts";
+import { createPool, type Lane, LIMITS_MS, pause } from "./pool.ts";
+import { toldAs } from "./problems.ts";
+import { EXIT_CONFIG, migrate } from "./schema.ts";
+import { checkServer } from "./server.ts";
+import { pathOf, settings } from "./settings.ts";
+import { numbered } from "./statement-text.ts";
+import { createUnits } from "./units.ts";
+
+/** `EX_UNAVAILABLE` of sysexits.h. */
+const EXIT_UNAVAILABLE = 69;
+/** A server that is not there at start may be starting as well. */
+const START_MS = 30_000;
+const CLOSE_MS = 1_000;
+
+/** The server is there, and will not have us: wrong password, no such role or database, no right to connect. */
+const isRefused = (error: unknown): error is Error =>
+  isDatabaseError(error) && ["28000", "28P01", "3D000", "42501"].includes(error.code ?? "");
+
+const reasonOf = (error: unknown) =>
+  (error as { code?: string }).code ?? (error as Error).message.replace(/\.$/, "");
+
+/** The first connection; tried for a while. */
+async function firstLink(place: PostgresPlace, clock: Clock): Promise<Link> {
+  const deadline = clock.elapsed() + START_MS;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await openLink(place, clock);
+    } catch (error) {
+      const server = serverName(place);
+      if (isRefused(error)) {
+        throw new StartError(
+          `Postgres (${server}) refused the connection: ${error.message}. Check gateway.store.url or GATEWAY_STORE_URL.`,
+          EXIT_CONFIG,
+        );
+      }
+      const wait = pause(attempt);
+      if (clock.elapsed() + wait > deadline) {
+        throw new StartError(
+          `Postgres (${server}) could not be reached for ${START_MS / 1000} seconds: ${reasonOf(error)}. Start it, or correct gateway.store.url or GATEWAY_STORE_URL.`,
+          EXIT_UNAVAILABLE,
+        );
+      }
+      await sleep(clock, wait);
+    }
+  }
+}
+
+/** What a part of the store that is not on this driver yet answers. */
+const missing = (what: string) => (): never => {
+  throw new Error(`${what} is not available with Postgres yet.`);
+};
+
+/**
+ * Opens a store on Postgres, and creates or migrates its schema.
+ * @param gateway version of this gateway
+ * @param warn gets what is wrong with the server, as sentences
+ */
+export async function openPostgres(
+  place: PostgresPlace,
+  clock: Clock,
+  gateway: string | undefined,
+  warn: (sentence: string) => void,
+): Promise<Driver> {
+  const first = await firstLink(place, clock);
+  let path: string;
+  let givenIds: number;
+  try {
+    const extension = await checkServer(first, warn);
+    await migrate(first, place.schema, clock, gateway);
+    path = pathOf(place.schema, extension);
+    const [, given] = await first.run(
+      [
+        settings(path, LIMITS_MS.short),
+        { text: "SELECT reserved FROM id_blocks WHERE name = 'message'", values: [] },
+      ],
+      LIMITS_MS.short,
+    );
+    givenIds = Number(given!.rows[0]!.reserved);
+  } finally {
+    first.close();
+  }
+  const pool = createPool(place, clock);
+  const units = createUnits(pool, path, clock);
+  const reading =
+    (lane: Lane): Driver["read"] =>
+    async <T>(text: string, params: readonly (string | number | null)[] = []) => {
+      try {
+        const results = await pool.run(
+          lane,
+          [settings(path, LIMITS_MS[lane]), { text: numbered(text), values: params }],
+          { reads: true },
+        );
+        return results[1]!.rows as T[];
+      } catch (error) {
+        throw toldAs(error);
+      }
+    };
+  return {
+    read: reading("short"),
+    slow: reading("long"),
+    write: units.write,
+    givenIds,
+    search: { find: missing("Search"), entry: () => [] },
+    removal: {
+      clear: missing("Removal of messages"),
+      emptySession: missing("Removal of messages"),
+      olderThan: missing("Removal of messages"),
+      turnsBefore: missing("Removal of turns"),
+    },
+    exports: { slice: missing("Export") },
+    imports: () => ({
+      check: missing("Import"),
+      store: missing("Import"),
+      unfinished: async () => [],
+    }),
+    started() {},
+    get units() {
+      return units.count;
+    },
+    died: new Promise(() => {}),
+    async close() {
+      await Promise.race([units.idle(), sleep(clock, CLOSE_MS)]);
+      pool.close();
+    },
+  };
+}

@@ -1,0 +1,2 @@
+export { openPostgres } from "./driver.ts";
+export type { PostgresPlace } from "./place.ts";

@@ -1,0 +1,130 @@
+// Only these parts of the library: its pool is not used.
+import Client from "pg/lib/client.js";
+import Connection from "pg/lib/connection.js";
+import type { Clock } from "../../lib/clock.ts";
+import type { StatementResult } from "../statement.ts";
+import { Batch, type PostgresStatement } from "./batch.ts";
+import { type DatabaseError, isDatabaseError } from "./errors.ts";
+import { clientConfig, type PostgresPlace, prefersEncryption } from "./place.ts";
+
+/** The connection is gone, or nobody answers on it. */
+export class LinkError extends Error {
+  /** Whether the server may have got the statements, and done what they say. */
+  readonly sent: boolean;
+  constructor(sent: boolean, cause: unknown) {
+    super(`The connection to the store broke: ${(cause as Error).message}`, { cause });
+    this.sent = sent;
+  }
+}
+
+/** One connection, for one batch at a time. */
+export interface Link {
+  /**
+   * Runs the statements as one transaction, for at most `limitMs`.
+   * @throws DatabaseError when one failed; nothing was changed then
+   * @throws LinkError when the connection broke; it is not usable any more
+   */
+  run(statements: readonly PostgresStatement[], limitMs: number): Promise<StatementResult[]>;
+  /** Asks the server to give up what it is doing for this connection. */
+  cancel(): void;
+  readonly broken: boolean;
+  close(): void;
+}
+
+/** Time for a connection to come about. */
+const CONNECT_MS = 4_000;
+const NO_ENCRYPTION = /does not support SSL/;
+
+/** The server ends the connection, or does not serve it: statements of the batch that it answers may have run. */
+const isAboutTheConnection = ({ severity, code = "" }: DatabaseError): boolean =>
+  severity === "FATAL" || severity === "PANIC" || code.startsWith("08") || code.startsWith("57P");
+
+async function connect(place: PostgresPlace, plain: boolean): Promise<Client> {
+  const client = new Client(clientConfig(place, plain, CONNECT_MS));
+  // What breaks later is told to whoever waits for an answer.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    destroy(client);
+    if (plain || !prefersEncryption(place) || !NO_ENCRYPTION.test((error as Error).message)) throw error;
+    return connect(place, true);
+  }
+}
+
+interface Inside {
+  connection: { stream: { destroy(): void }; ssl: unknown };
+  processID: number;
+  secretKey: number;
+  host: string;
+  port: number;
+}
+
+const inside = (client: Client) => client as unknown as Inside;
+const destroy = (client: Client) => inside(client).connection.stream.destroy();
+
+/** Of a connection of `pg`, what its types leave out. */
+interface Messenger {
+  stream: { end(): void };
+  connect(port: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(id: number, key: number): void;
+  on(event: "connect" | "sslconnect" | "error", listener: () => void): void;
+}
+
+/** Tells the server, on a connection of its own, to give up what it does for `client`. */
+function sendCancel(client: Client): void {
+  const { processID, secretKey, host, port, connection } = inside(client);
+  const messenger = new Connection({ ssl: connection.ssl } as object) as unknown as Messenger;
+  const send = () => {
+    messenger.cancel(processID, secretKey);
+    messenger.stream.end();
+  };
+  messenger.on("error", () => {});
+  messenger.on("connect", () => (connection.ssl ? messenger.requestSsl() : send()));
+  messenger.on("sslconnect", send);
+  if (host.startsWith("/")) messenger.connect(`${host}/.s.PGSQL.${port}`);
+  else messenger.connect(port, host);
+}
+
+/** Opens a connection. */
+export async function openLink(place: PostgresPlace, clock: Clock): Promise<Link> {
+  const client = await connect(place, false);
+  let broken = false;
+  client.on("end", () => {
+    broken = true;
+  });
+  client.on("error", () => {
+    broken = true;
+  });
+
+  const send = async (statements: readonly PostgresStatement[], limitMs: number) => {
+    const batch = new Batch(statements);
+    const giveUp = clock.after(limitMs, () => destroy(client));
+    try {
+      client.query(batch);
+      return await batch.done;
+    } catch (error) {
+      if (isDatabaseError(error) && !isAboutTheConnection(error)) throw error;
+      if (error instanceof RangeError) throw error;
+      broken = true;
+      destroy(client);
+      throw new LinkError(batch.sent, error);
+    } finally {
+      giveUp();
+    }
+  };
+
+  return {
+    run: send,
+    cancel: () => sendCancel(client),
+    get broken() {
+      return broken;
+    },
+    close() {
+      broken = true;
+      void client.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { StatementResult } from "../statement.ts";
+import type { PostgresStatement } from "./batch.ts";
+import { type Link, LinkError, openLink } from "./link.ts";
+import type { PostgresPlace } from "./place.ts";
+import { away } from "./problems.ts";
+
+/** What a connection is used for. Each use has its share of the pool, so that none waits for another. */
+export type Lane = "renewals" | "units" | "short" | "long";
+
+/** How long the server works on a statement, by what it is for. */
+export const LIMITS_MS: Readonly<Record<Lane, number>> = {
+  renewals: 2_000,
+  units: 5_000,
+  short: 5_000,
+  long: 60_000,
+};
+/** No answer so long after its limit: the server or the way to it stands still. */
+const SILENCE_MS = 1_000;
+/** Whoever waits for a connection, or for an answer to something short, gives up then. */
+export const PATIENCE_MS = 4_500;
+/** An attempt gets this much time, however late it is. */
+const MIN_MS = 500;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+export interface RunOptions {
+  /** Cancels the work in the server. */
+  signal?: AbortSignal | undefined;
+  /** Changes nothing, so that it may be run again when the connection breaks. */
+  reads?: boolean;
+  /** When to give up, by the clock's `elapsed`. */
+  deadline?: number;
+}
+
+export interface Pool {
+  /** Runs the statements as one transaction on a connection of the lane. `BEGIN` and `COMMIT` come from the caller. */
+  run(lane: Lane, statements: readonly PostgresStatement[], options?: RunOptions): Promise<StatementResult[]>;
+  /** Whether the server answered last. */
+  readonly ok: boolean;
+  /** When it stopped answering, by the clock's `elapsed`. */
+  readonly awaySince: number | undefined;
+  close(): void;
+}
+
+const shares = (size: number): Record<Lane, number> => {
+  const long = Math.max(1, Math.floor(size * 0.3));
+  return { renewals: 1, units: 1, long, short: Math.max(1, size - 2 - long) };
+};
+
+/** Waits that grow, each of another length, so that gateways do not come back all at once. */
+export const pause = (attempt: number, random: () => number = Math.random): number =>
+  Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt) * (0.5 + random() / 2);
+
+interface Share {
+  most: number;
+  open: number;
+  idle: Link[];
+  waiting: Array<() => void>;
+}
+
+export function createPool(place: PostgresPlace, clock: Clock): Pool {
+  const lanes = Object.fromEntries(
+    Object.entries(shares(place.poolSize)).map(([lane, most]) => [
+      lane,
+      { most, open: 0, idle: [], waiting: [] } satisfies Share,
+    ]),
+  ) as unknown as Record<Lane, Share>;
+  let awaySince: number | undefined;
+  let closed = false;
+
+  const answered = () => {
+    awaySince = undefined;
+  };
+  const silent = () => {
+    awaySince ??= clock.elapsed();
+  };
+
+  const release = (share: Share, link: Link) => {
+    if (link.broken || closed) {
+      if (!link.broken) link.close();
+      share.open--;
+    } else share.idle.push(link);
+    share.waiting.shift()?.();
+  };
+
+  const connect = async (share: Share, deadline: number): Promise<Link> => {
+    share.open++;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const link = await openLink(place, clock);
+        answered();
+        return link;
+      } catch (error) {
+        silent();
+        const wait = pause(attempt);
+        if (closed || clock.elapsed() + wait > deadline) {
+          share.open--;
+          share.waiting.shift()?.();
+          throw new LinkError(false, error);
+        }
+        await sleep(clock, wait);
+      }
+    }
+  };
+
+  const take = async (share: Share, deadline: number): Promise<Link> => {
+    for (;;) {
+      if (closed) throw new Error("The store is closed.");
+      const link = share.idle.pop();
+      if (link && !link.broken) return link;
+      if (link) {
+        share.open--;
+        continue;
+      }
+      if (share.open < share.most) return connect(share, deadline);
+      await new Promise<void>((resolve, reject) => {
+        const entry = () => {
+          giveUp();
+          resolve();
+        };
+        const giveUp = clock.after(deadline - clock.elapsed(), () => {
+          share.waiting = share.waiting.filter((other) => other !== entry);
+          reject(away());
+        });
+        share.waiting.push(entry);
+      });
+    }
+  };
+
+  const runOn = async (
+    link: Link,
+    lane: Lane,
+    statements: readonly PostgresStatement[],
+    signal: AbortSignal | undefined,
+    deadline: number,
+  ) => {
+    const cancel = () => link.cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    const limit =
+      lane === "long" ? LIMITS_MS.long + SILENCE_MS : Math.max(MIN_MS, deadline - clock.elapsed());
+    try {
+      const results = await link.run(statements, limit);
+      answered();
+      return results;
+    } catch (error) {
+      if (error instanceof LinkError) silent();
+      else if (statements[0]!.text === "BEGIN") await link.run([{ text: "ROLLBACK", values: [] }], limit);
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  };
+
+  return {
+    async run(lane, statements, { signal, reads = false, deadline = clock.elapsed() + PATIENCE_MS } = {}) {
+      const share = lanes[lane];
+      for (let again = false; ; again = true) {
+        signal?.throwIfAborted();
+        const link = await take(share, deadline);
+        try {
+          signal?.throwIfAborted();
+          return await runOn(link, lane, statements, signal, deadline);
+        } catch (error) {
+          // An idle connection may have been closed by whoever stands between, long before this.
+          if (!(error instanceof LinkError && reads && !again && !closed)) throw error;
+        } finally {
+          release(share, link);
+        }
+      }
+    },
+    get ok() {
+      return awaySince === undefined;
+    },
+    get awaySince() {
+      return awaySince;
+    },
+    close() {
+      closed = true;
+      for (const share of Object.values(lanes)) {
+        for (const link of share.idle.splice(0)) link.close();
+        for (const wake of share.waiting.splice(0)) wake();
+      }
+    },
+  };
+}

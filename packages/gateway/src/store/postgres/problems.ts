@@ -1,0 +1,39 @@
+import { GatewayError } from "@agent-gateway/contract";
+import { isDatabaseError } from "./errors.ts";
+import { LinkError } from "./link.ts";
+
+const RETRY_AFTER_SECONDS = "2";
+
+/** What everyone is told while the store does not answer. */
+export const away = (cause?: unknown): GatewayError =>
+  new GatewayError("UNAVAILABLE", "The gateway's store does not answer at the moment; nothing was stored.", {
+    headers: { "retry-after": RETRY_AFTER_SECONDS },
+    cause,
+  });
+
+/** The same, for a unit that may have been stored all the same. */
+export const unsettled = (cause: unknown): GatewayError =>
+  new GatewayError(
+    "UNAVAILABLE",
+    "The gateway's store stopped answering; whether this was stored will be seen when it is back.",
+    { headers: { "retry-after": RETRY_AFTER_SECONDS }, cause },
+  );
+
+/**
+ * The server could not do it now, whatever the statement was: no room or memory, too many connections, only reading (a
+ * standby), out of time, or a lock that another transaction holds.
+ */
+export function isTemporary(error: unknown): boolean {
+  if (!isDatabaseError(error)) return false;
+  const { code = "" } = error;
+  return code.startsWith("53") || ["25006", "55P03", "57014", "58030"].includes(code) || isConflict(error);
+}
+
+/** Two transactions got into each other's way; this one can be tried again at once. */
+export function isConflict(error: unknown): boolean {
+  return isDatabaseError(error) && (error.code === "40001" || error.code === "40P01");
+}
+
+/** What a room gets for an error of a statement or of a connection. */
+export const toldAs = (error: unknown): unknown =>
+  error instanceof LinkError || isTemporary(error) ? away(error) : error;

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { change, hitting, returning, sql } from "../../../packages/gateway/src/store/change.ts";
+import type { Store } from "../../../packages/gateway/src/store/index.ts";
+import { drivers } from "./drivers.ts";
+
+const PLACE = { agentId: "a", channel: "botchat", account: "" };
+
+describe.each(drivers)("units in $driver", ({ open }) => {
+  let store: Store;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  const value = () => store.positions.get(PLACE);
+
+  it("take effect in the order in which they were asked for [STORE-UNITS-1]", async () => {
+    const numbers = Array.from({ length: 300 }, (_, n) => n);
+    await Promise.all(numbers.map((n) => store.commit(store.positions.save(PLACE, String(n)))));
+    expect(await value()).toBe("299");
+  });
+
+  it("change nothing when one of their statements fails, and take no other with them [STORE-UNITS-1]", async () => {
+    const outcomes = await Promise.allSettled([
+      store.commit(store.positions.save(PLACE, "before")),
+      store.commit(
+        store.positions.save(PLACE, "broken"),
+        change(sql("INSERT INTO events (type) VALUES ('no time')")),
+      ),
+      store.commit(store.positions.save({ ...PLACE, account: "other" }, "after")),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await value()).toBe("before");
+    expect(await store.positions.get({ ...PLACE, account: "other" })).toBe("after");
+  });
+
+  it("answer for each change what it did [STORE-UNITS-1]", async () => {
+    const save = "INSERT INTO channel_positions (agent_id, channel, account, value) VALUES (?, ?, ?, ?)";
+    const [hit, missed, rows] = await store.commit(
+      hitting(sql(save, "a", "c?", "", "it's a 'quoted' ? text")),
+      hitting(sql("UPDATE channel_positions SET value = '?' WHERE agent_id = ?", "none")),
+      returning(
+        sql(`${save} RETURNING value, 1 AS one, NULL AS gap`, "a", "d", "", "two\nlines \\ ☃"),
+        (found) => found,
+      ),
+    );
+    expect([hit, missed]).toEqual([true, false]);
+    expect(rows).toEqual([{ value: "two\nlines \\ ☃", one: 1, gap: null }]);
+    expect(await store.positions.get({ ...PLACE, channel: "c?" })).toBe("it's a 'quoted' ? text");
+  });
+});
