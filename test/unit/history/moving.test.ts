@@ -286,6 +286,30 @@ describe("moving history", () => {
     expect(store.db.all("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
   });
 
+  it("an import that failed and could not be removed at once is never shown [IMPORT-WHOLE-2]", async () => {
+    const full = (name: string, event: string) =>
+      store.db.write({
+        sql: `CREATE TRIGGER ${name} BEFORE ${event} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
+        params: [],
+      });
+    await full("no_room", "INSERT ON messages WHEN new.content = 'the last'");
+    await full("no_removal", "DELETE ON messages");
+    const body = ndjson([...lines(2500), ...lines(1, { content: "the last" })]);
+    await expect(send(body)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await readdir(store.spoolDir)).toEqual([]);
+    for (const name of ["no_room", "no_removal"])
+      await store.db.write({ sql: `DROP TRIGGER ${name}`, params: [] });
+    expect(await send(body)).toMatchObject({ imported: 2501 });
+    const { home } = store;
+    await store.close(true);
+    store = openStore({ home });
+    store.history.start();
+    const under = "SELECT 1 FROM meta WHERE key LIKE 'import:%'";
+    while (store.db.all(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect((await store.history.chats(agent)).map((chat) => chat.messageCount).sort()).toEqual([1250, 1251]);
+    expect(store.db.all("SELECT count(*) AS n FROM messages")).toEqual([{ n: 2501 }]);
+  });
+
   it("an export can be of one chat, by its stored id or its chat_id, and of an unknown one is empty", async () => {
     await send(ndjson(lines(10)));
     const one = await read(agent, "api-1");

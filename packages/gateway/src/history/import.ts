@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Logger } from "../lib/logger.ts";
-import type { ImportResult, ImportState, Store } from "../store/index.ts";
+import { IMPORT_FAILED, type ImportResult, type ImportState, type Store } from "../store/index.ts";
 import { BAD_LINE, type BadLine } from "./import-check.ts";
 
 export interface ImportDeps {
@@ -59,8 +59,10 @@ export function createImports(deps: ImportDeps) {
       // From here on the import completes, whether or not its sender waits.
       return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 }, lines);
     } catch (error) {
-      // When the gateway is closing, the file is what the import continues from.
-      if (!(await interrupted(imports, name))) await rm(file, { force: true });
+      // When the gateway is closing, the file is what the import continues from. One that failed must not: its sender
+      // is told so, and may send it again.
+      const failed = (error as { code?: unknown }).code === IMPORT_FAILED;
+      if (failed || !(await interrupted(imports, name))) await rm(file, { force: true });
       throw readable(error, signal);
     }
   };

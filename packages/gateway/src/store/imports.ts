@@ -42,11 +42,18 @@ export interface ImportResult {
   sessions: number;
 }
 
+/** `code` of the error of an import that failed, and was not cut off: it must not go on. */
+export const IMPORT_FAILED = "IMPORT_FAILED";
+
 /** Imports of files. How far one came is part of each of its units, so that a crash only interrupts it. */
 export interface Imports {
   /** Checks every line of a file, in a thread; resolves to their number. */
   check(file: string, signal: AbortSignal): Promise<number>;
-  /** Stores the messages of a checked file of so many lines that are not there yet, from where `state` is. */
+  /**
+   * Stores the messages of a checked file of so many lines that are not there yet, from where `state` is. Rejects with
+   * {@link IMPORT_FAILED} when it failed; what it had stored then goes at once or, if that fails too, when it is called
+   * again without the file.
+   */
   store(file: string, state: ImportState, lines: number): Promise<ImportResult>;
   /** Those that were in progress when the gateway stopped. */
   unfinished(): Promise<ImportState[]>;

@@ -27,7 +27,13 @@ import type { Loss, StoreFacts, StoreVersions } from "./sqlite/index.ts";
 
 export type { Change } from "./change.ts";
 export type { ExportedMessage } from "./exports.ts";
-export type { ImportedLine, ImportedMessage, ImportResult, ImportState } from "./imports.ts";
+export {
+  IMPORT_FAILED,
+  type ImportedLine,
+  type ImportedMessage,
+  type ImportResult,
+  type ImportState,
+} from "./imports.ts";
 export type { SearchQuery } from "./search.ts";
 export type {
   EventBounds,

@@ -1,6 +1,6 @@
-import type { ImportResult, ImportState, ReadImport } from "../../imports.ts";
+import { IMPORT_FAILED, type ImportResult, type ImportState, type ReadImport } from "../../imports.ts";
 import type { Connection } from "../connection.ts";
-import type { JobContext } from "../protocol.ts";
+import { type JobContext, JobError } from "../protocol.ts";
 import { indexStep } from "../search/indexing.ts";
 import { removeStaged, showStaged } from "./import-staged.ts";
 import { createImportTarget } from "./import-target.ts";
@@ -60,11 +60,10 @@ export const storeImport =
         context.signal.throwIfAborted();
       }
     } catch (error) {
-      if (!context.signal.aborted) {
-        // On a disk that is full this may fail, too: then it is still recorded, and the next start completes it.
-        await removeStaged(context, from.name, () => forget(db, from.name)).catch(() => {});
-      }
-      throw error;
+      if (context.signal.aborted) throw error;
+      // On a disk that is full this may fail, too: then it is still recorded.
+      await removeStaged(context, from.name, () => forget(db, from.name)).catch(() => {});
+      throw new JobError(IMPORT_FAILED, error instanceof Error ? error.message : String(error));
     } finally {
       lines.return(undefined);
     }
