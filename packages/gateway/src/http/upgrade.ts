@@ -102,13 +102,14 @@ export function createUpgradeHandler(
       hosts.check(req, true);
       const found = find(req.url as string);
       const { principal, sessionId, judge } = admit(req, found);
-      sockets.takeRoom(principal.id);
       const { WebSocketServer } = await import("ws");
       // The right may be gone since, or the gateway be stopping.
       const error = closing()
         ? new GatewayError("UNAVAILABLE", "The gateway is stopping.")
         : judge(principal);
       if (error) throw error;
+      // Counted only from `add` on, so no await may lie between.
+      sockets.takeRoom(principal.id);
       const { endpoint, agentId } = found;
       const server = new WebSocketServer({
         noServer: true,
