@@ -181,6 +181,58 @@ describe("dashboard sessions", () => {
     await expect.poll(async () => (await rows.all()).length).toBe(1000);
   });
 
+  it("that are used are stored again every ten minutes at most, and not when nothing changed [LOGIN-1]", async () => {
+    let kept = 0;
+    const rows = loginRows();
+    const keep: LoginRows["keep"] = (login) => {
+      kept++;
+      return rows.keep(login);
+    };
+    const { sessions, token, clock } = await open({ ...rows, keep });
+    for (let second = 0; second < 600; second++) {
+      expect(kept).toBe(1);
+      sessions.check(token);
+      clock.advance(1_000);
+    }
+    sessions.check(token);
+    expect(kept).toBe(2);
+  });
+
+  it("name their key by its own id, and themselves by the key that opened them [LOGIN-1]", async () => {
+    const { sessions, token, id, replace } = await open();
+    replace([entry({ key: "root", admin: true, id: "owner" })]);
+    expect(sessions.check(token)).toMatchObject({ id: `dashboard-${id}`, keyId: "owner" });
+  });
+
+  it("of an earlier run are forgotten in the order of their last use [LOGIN-1]", async () => {
+    const { sessions, token, id, clock, restart, rows } = await open();
+    const others: string[] = [];
+    for (let n = 0; n < 999; n++) {
+      clock.advance(1_000);
+      others.push((await sessions.open(id)).token);
+    }
+    clock.advance(1_000);
+    sessions.check(token);
+    const latest = clock.now() + 12 * 3_600_000;
+    await expect
+      .poll(async () => (await rows.all()).some(({ expiresAt }) => expiresAt === latest))
+      .toBe(true);
+    const next = await restart();
+    await next.open(id);
+    expect([token, others[0]!, others[1]!].map((one) => next.check(one) !== undefined)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it("that are over when another one begins make room, their rows too [LOGIN-1]", async () => {
+    const { sessions, id, clock, rows } = await open();
+    clock.advance(12 * 3_600_000);
+    await sessions.open(id);
+    await expect.poll(async () => (await rows.all()).length).toBe(1);
+  });
+
   it("survive a restart with the time of their last use, but never without their key [LOGIN-1]", async () => {
     const { sessions, token, clock, restart, replace, rows } = await open();
     clock.advance(11 * 3_600_000);
@@ -270,6 +322,9 @@ describe("dashboard sessions", () => {
     expect(sessionToken(`x=1; ${plain}`, port)).toBe("def");
     expect(sessionToken(plain, port + 1)).toBeUndefined();
     expect(sessionToken("x=1; y", port)).toBeUndefined();
+    expect(sessionToken(undefined, port)).toBeUndefined();
+    // A second one of the name is another page's attempt to replace it.
+    expect(sessionToken(`${plain.split(";")[0]}; agent_gateway_session_10850=evil`, port)).toBe("def");
     fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void sessionToken(text, port)));
   });
 });

@@ -28,6 +28,27 @@ describe("start", () => {
     }
   });
 
+  it("falls back to what it last reloaded [CONF-4]", async () => {
+    const home = await tempHome(good);
+    const running = await home.open();
+    await home.write("config.json", { ...good, agents: [entry("one"), entry("two")] });
+    await until(() => home.log.text().includes("configuration: reloaded"), "the reload");
+    await running.close();
+    await home.write("config.json", "{ not json");
+    expect(ids((await home.open()).current)).toEqual(["one", "two"]);
+  });
+
+  it("falls back to what it last changed itself [CONF-4]", async () => {
+    const home = await tempHome(good);
+    const running = await home.open();
+    await running.update((raw) => {
+      raw.agents = [entry("one"), entry("three")];
+    });
+    await running.close();
+    await home.write("config.json", "{ not json");
+    expect(ids((await home.open()).current)).toEqual(["one", "three"]);
+  });
+
   it("ends with status 78 and the reason when there is none that worked [CONF-4]", async () => {
     const home = await tempHome('{"gateway": {"bind": 7, "token": very-secret}}');
     const failure = await home.open().catch((error: unknown) => error);

@@ -7,7 +7,6 @@ import { startTestServer, TEST_KEYS } from "../../fixtures/http-server.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 
 const PATH = "/api/v1/agents/assistant/live";
-const ADMIN: Principal = { kind: "key", id: "", keyId: null, level: "admin", agents: "*" };
 
 /** A server whose one socket route says what it was opened for, and repeats what it is told. */
 async function rig() {
@@ -193,13 +192,4 @@ describe("a WebSocket route", () => {
     await expect.poll(async () => (await dial(`${PATH}?session=s`, admin)).said).toBe("assistant s");
     for (const one of open) one.socket.terminate();
   });
-});
-
-it("tickets are bounded in number: the oldest makes room [WS-2]", () => {
-  const tickets = createTickets(manualClock());
-  const holder = { principal: ADMIN, agentId: "a", sessionId: "s" };
-  const issued = Array.from({ length: 1001 }, () => tickets.issue(holder).ticket);
-  expect(tickets.take(issued[0]!)).toBeUndefined();
-  expect(tickets.take(issued[1]!)).toEqual(holder);
-  expect(tickets.take(issued.at(-1)!)).toEqual(holder);
 });
