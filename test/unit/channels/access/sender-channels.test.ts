@@ -187,6 +187,29 @@ describe("devicechat", () => {
     expect(await own.pending("devicechat", "home")).toEqual([]);
   });
 
+  it("refuses a code, and forgets a knock, at its own account alone [CH-ACCESS-22]", async () => {
+    const own = await openAccess({ devicechat: { accounts: [{ id: "home" }, { id: "work" }] } });
+    const from = { senderId: JID, chatId: JID };
+    const codes = { home: codeIn(await own.knock("devicechat", from, "home")), work: "" };
+    codes.work = codeIn(await own.knock("devicechat", from, "work"));
+    const waiting = async () =>
+      Promise.all(["home", "work"].map(async (id) => (await own.pending("devicechat", id)).length));
+    const missing = { code: "NOT_FOUND" };
+    await expect(own.access.deny(own.entry(), "devicechat", codes.work, "home")).rejects.toMatchObject(
+      missing,
+    );
+    await expect(own.access.approve(own.entry(), "devicechat", codes.home, "work")).rejects.toMatchObject(
+      missing,
+    );
+    expect(await waiting()).toEqual([1, 1]);
+    await own.access.deny(own.entry(), "devicechat", codes.work, "work");
+    expect(await waiting()).toEqual([1, 0]);
+    await own.knock("devicechat", from, "work");
+    await own.access.dismiss(own.place("devicechat", "home"), own.entry(), JID);
+    expect(await waiting()).toEqual([0, 1]);
+    expect((await own.raw()).devicechat.accounts).toEqual([{ id: "home" }, { id: "work" }]);
+  });
+
   it("moves older flat settings into the account that an approval makes [CH-ACCESS-22]", async () => {
     const own = await openAccess({
       devicechat: { enabled: false, dmAllowlist: ["491"], requireMention: false },
