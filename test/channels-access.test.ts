@@ -280,4 +280,31 @@ describe("devicechat", () => {
     const bad = await call("POST", "devicechat/approve", { code: "ABCDEF", account_id: 1 });
     expect(bad).toMatchObject({ status: 400, body: { code: "INVALID_REQUEST" } });
   });
+
+  it("approves and refuses a code at its own account alone [CH-ACCESS-22]", async () => {
+    const sender = "4915112345678@s.whatsapp.net";
+    const now = Date.now();
+    const knock = { kind: "dm", id: sender, senderId: sender, chatId: sender, count: 1, replies: 1 };
+    const times = { firstSeen: now, lastSeen: now, expiresAt: now + 600_000 };
+    const accounts = [{ id: "home" }, { id: "work" }];
+    await using own = await startGateway({ agent: { devicechat: { enabled: false, accounts } } });
+    await put(
+      join(own.home, "agents/assistant/workspace/.devicechat-state"),
+      "pending.json",
+      JSON.stringify({
+        pending: {
+          home: [{ ...knock, ...times, code: "HHHHHH" }],
+          work: [{ ...knock, ...times, code: "WWWWWW" }],
+        },
+      }),
+    );
+    const settle = async (verb: string, code: string, account_id: string) =>
+      (await own.json("POST", `${API}/devicechat/${verb}`, { body: { code, account_id } })).status;
+    expect(await settle("approve", "WWWWWW", "home")).toBe(404);
+    expect(await settle("deny", "HHHHHH", "work")).toBe(404);
+    expect(await settle("approve", "WWWWWW", "work")).toBe(200);
+    expect(await settle("deny", "HHHHHH", "home")).toBe(200);
+    const { agents } = (await own.config()) as { agents: Array<{ devicechat?: { accounts: unknown } }> };
+    expect(agents[0]!.devicechat!.accounts).toEqual([{ id: "home" }, { id: "work", dmAllowlist: [sender] }]);
+  });
 });

@@ -15,6 +15,8 @@ export const channelsReads: Record<string, string> = {
   "CH-BETWEEN-8":
     "Messages that come at the same time while the rules cannot be read share one limit on how many may wait.",
   "CH-BETWEEN-9": "No message that is settled gets a further answer.",
+  "CH-BETWEEN-11":
+    "A change of the configuration during the start begins nothing before what a crash left behind is decided.",
   "CH-BETWEEN-10":
     "No message is stored for an agent that was removed while it was being decided who may write to it.",
 };

@@ -12,6 +12,7 @@ export const sessions = {
   "ACT-1": "a channel's agent is allowed a tool only when it is on disk that it has begun",
   "WRITE-1": "what the writer took before its close is on disk or rejected; what comes after is refused",
   "WRITE-2": "a close of the writer ends, whatever its thread does; every unit is settled once",
+  "WRITE-3": "units are written in the order in which they were handed over; a faulty one costs no other one",
   "STOP-1":
     "SIGTERM ends the gateway with code 0 within 5 s, whatever is blocked; no agent is left, what was said is kept",
   "STOP-2": "an exception that nothing catches is logged and ends the gateway with 70 through the shutdown",

@@ -15,8 +15,15 @@ async function streaming(gateway: Record<string, unknown> = {}) {
   const clock = manualClock();
   const log = createTurnLog("r");
   let ended = 0;
+  let reading = 0;
   const stream = endpoint(routes.streamSession, async ({ res }) => {
-    await streamTurn(res, log, { clock, keepaliveMs: 15_000 });
+    await streamTurn(res, log, {
+      clock,
+      keepaliveMs: 15_000,
+      onReader(delta) {
+        reading += delta;
+      },
+    });
     ended++;
     return { handled: true };
   });
@@ -34,6 +41,7 @@ async function streaming(gateway: Record<string, unknown> = {}) {
     server,
     follow,
     ended: () => ended,
+    reading: () => reading,
     [Symbol.asyncDispose]() {
       for (const { socket } of readers) socket.destroy();
       return server[Symbol.asyncDispose]();
@@ -64,6 +72,26 @@ describe("a client that stops reading a stream", () => {
       if (!over) expect(log.append({ type: "text_delta", text: "on" })).toBeUndefined();
     });
   }
+});
+
+describe("who reads a stream", () => {
+  it("is counted from its beginning to its end, however that comes [MON-4]", async () => {
+    await using rig = await streaming();
+    const [left, kept] = [await rig.follow(), await rig.follow()];
+    await Promise.all([left.gets("text/event-stream"), kept.gets("text/event-stream")]);
+    expect(rig.reading()).toBe(2);
+    left.socket.destroy();
+    await until(() => rig.ended() === 1, "the end of the first");
+    expect(rig.reading()).toBe(1);
+    rig.log.append({ type: "result", text: "", session_id: "s" });
+    await kept.gets("[DONE]");
+    await until(() => rig.ended() === 2, "the end of the second");
+    expect(rig.reading()).toBe(0);
+    const late = await rig.follow();
+    await late.gets("[DONE]");
+    await until(() => rig.ended() === 3, "the end of the third");
+    expect(rig.reading()).toBe(0);
+  });
 });
 
 describe("a stream whose key", () => {

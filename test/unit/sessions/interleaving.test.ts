@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { expect, it, vi } from "vitest";
+import { it, vi } from "vitest";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import type {
@@ -18,6 +18,7 @@ import { migrate } from "../../../packages/gateway/src/store/sqlite/schema.ts";
 import type { Statement } from "../../../packages/gateway/src/store/statement.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 import { createStore } from "../../fixtures/memory-db.ts";
+import { everyOrder, RUNS, RUNS_TIMEOUT } from "../../fixtures/orders.ts";
 
 // Folders and files are other tests' business: here they are there at once.
 vi.mock(import("../../../packages/gateway/src/lib/guarded/folder.ts"), async (original) => ({
@@ -37,7 +38,6 @@ vi.mock(import("../../../packages/gateway/src/lib/guarded/read.ts"), async (orig
   readNamed: async () => Buffer.from("Be kind."),
 }));
 
-const RUNS = Number(process.env.INTERLEAVINGS ?? 2_000);
 const STEPS = 45;
 const CAPACITY = 3;
 
@@ -332,14 +332,11 @@ async function run(seed: number): Promise<void> {
     else if (result.stored && result.status !== "done" && result.text !== turn.log.text)
       wrong.push("what was stored is not what was shown");
   }
-  if (wrong.length > 0) throw new Error(`seed ${seed}: ${[...new Set(wrong)].join("; ")}`);
+  if (wrong.length > 0) throw new Error([...new Set(wrong)].join("; "));
 }
 
-it(`${RUNS} interleavings of start, stop, end, late events, close, eviction and spares keep every rule [TURN-30, HOLD-1, HOLD-6]`, async () => {
-  const from = Number(process.env.SEED ?? 1);
-  const failures: string[] = [];
-  for (let seed = from; seed < from + RUNS && failures.length < 5; seed++) {
-    await run(seed).catch((error: Error) => failures.push(error.message));
-  }
-  expect(failures).toEqual([]);
-}, 240_000);
+it(
+  `${RUNS} interleavings of start, stop, end, late events, close, eviction and spares keep every rule [TURN-30, HOLD-1, HOLD-6]`,
+  () => everyOrder(run),
+  RUNS_TIMEOUT,
+);

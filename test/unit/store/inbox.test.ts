@@ -41,6 +41,10 @@ describe.each(drivers)("the inbox in $driver", ({ open }) => {
       row("three", { messageKey: "m" }),
       row("four", { messageKey: "m", chatId: "d" }),
     );
+    const other = row("four", { messageKey: "m", place: { ...PLACE, agentId: "b", account: "second" } });
+    expect(
+      await add(other, { ...other, place: { ...other.place, account: "third" }, eventId: "five" }),
+    ).not.toContain(undefined);
     expect(ids.map((id) => id !== undefined)).toEqual([true, false, true, true, false, true]);
     expect(await store.inbox.byId(ids[0]!)).toMatchObject({
       event_id: "one",

@@ -201,6 +201,8 @@ export function createChannels(deps: ChannelsDeps) {
     ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
   ];
 
+  let started = false;
+
   return {
     receive,
     cutOff: intake.cutOff,
@@ -249,12 +251,16 @@ export function createChannels(deps: ChannelsDeps) {
     housekeeping: { everyMs: SWEEP_MS, changes: forgetOld },
     /** Connects everything that is configured. */
     async start() {
+      started = true;
       await rm(deps.tempDir, { recursive: true, force: true }).catch(() => {});
       await adapters.reconfigure();
       intake.wakeAll();
     },
     /** Applies a changed configuration. */
     async reconfigure() {
+      // What begins before `recover` has ended would be taken for something that a crash cut off; `start` applies what
+      // is configured by then.
+      if (!started) return;
       await adapters.reconfigure();
       delivery.wakeAll();
       intake.wakeAll();
