@@ -4,7 +4,7 @@ import { createJobs, type JobKind } from "../../../packages/gateway/src/jobs/ind
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { change } from "../../../packages/gateway/src/store/change.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
+import { committing, createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { everyOrder, RUNS, RUNS_TIMEOUT } from "../../fixtures/orders.ts";
 import { numbersOf, shuffler } from "../../fixtures/shuffle.ts";
 
@@ -116,13 +116,13 @@ async function round(seed: number) {
           plannedAfter: late(store.jobs.plannedAfter),
           heldByOthers: late(store.jobs.heldByOthers),
         },
-        commit: async (...changes) => {
+        ...committing(async (...changes) => {
           await between();
           if (hostile && random() < 0.05) throw new Error("disk full");
           const answers = await store.commit(...changes);
           await between();
           return answers;
-        },
+        }),
       },
       clock: { ...clock, after: (ms, task) => clock.after(ms, () => dead || task()) },
       log: silentLogger,

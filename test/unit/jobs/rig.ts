@@ -8,7 +8,7 @@ import {
 } from "../../../packages/gateway/src/jobs/index.ts";
 import type { Logger } from "../../../packages/gateway/src/lib/logger.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
+import { committing, createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -79,7 +79,7 @@ export function startRig(
   const jobs = createJobs({
     store: {
       jobs: counting,
-      commit: (...changes) => (dead ? new Promise(() => {}) : store.commit(...changes)),
+      ...committing((...changes) => (dead ? new Promise(() => {}) : store.commit(...changes))),
     },
     clock: { ...clock, after: (ms, task) => clock.after(ms, () => dead || frozen || task()) },
     log,

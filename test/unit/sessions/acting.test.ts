@@ -13,10 +13,10 @@ function rig(marked: boolean) {
     writes.push(pending);
     return pending.promise;
   };
-  const store = { turns: { addPart: () => ({}) }, commit };
   const parts = createPartWriter({
     requestId: "r",
-    store: store as never,
+    turns: { addPart: () => ({}) } as never,
+    units: { commit: commit as never, holds: () => true },
     clock,
     log: silentLogger,
   });

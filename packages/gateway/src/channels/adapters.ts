@@ -23,7 +23,7 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
 export interface AdaptersDeps {
-  store: Pick<Store, "positions" | "commit">;
+  store: Pick<Store, "positions" | "forAgent">;
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
@@ -86,6 +86,7 @@ export function createAdapters(deps: AdaptersDeps) {
       log: own,
     });
     try {
+      const units = store.forAgent(agent.id);
       let position = await store.positions.get(place);
       state.lastError = null;
       const end = adapter.connect
@@ -97,7 +98,7 @@ export function createAdapters(deps: AdaptersDeps) {
             receive: (messages) => deps.receive(place, messages),
             position: () => position,
             savePosition: async (value) => {
-              await store.commit(store.positions.save(place, value));
+              await units.commit(store.positions.save(place, value));
               position = value;
             },
             onReconnect: () => deps.onReconnect(place),

@@ -19,7 +19,7 @@ export interface Handshake {
 }
 
 export interface HandshakeDeps {
-  store: Pick<Store, "commit">;
+  store: Pick<Store, "forAgent">;
   clock: Clock;
   log: Logger;
   delivery: Delivery;
@@ -45,7 +45,7 @@ export function createHandshakes({ store, clock, log, delivery, list }: Handshak
       await removeState(file);
       return;
     }
-    await store.commit(
+    await store.forAgent(place.agentId).commit(
       delivery.add({
         place,
         chatId,

@@ -29,7 +29,7 @@ export function createHealth({
   store,
   clock,
 }: {
-  store: Pick<Store, "inbox" | "outbox" | "positions" | "commit">;
+  store: Pick<Store, "inbox" | "outbox" | "positions" | "forAgent">;
   clock: Clock;
 }) {
   /** When the latest message of each place came in and went out; absent until read, null if there is none. */
@@ -111,7 +111,8 @@ export function createHealth({
       const passed = clock.elapsed();
       if (passed - (saved.get(key) ?? Number.NEGATIVE_INFINITY) < SAVE_EVERY_MS) return;
       saved.set(key, passed);
-      store.commit(store.positions.save(place, String(now))).catch(() => saved.delete(key));
+      const units = store.forAgent(place.agentId);
+      units.commit(store.positions.save(place, String(now))).catch(() => saved.delete(key));
     },
     /** Each place separately. */
     reports: (places: readonly ChannelPlace[], sources: HealthSources) =>

@@ -1,4 +1,5 @@
 import { isTakenAway, type StoredJob } from "../store/index.ts";
+import { unitsOf } from "./owner.ts";
 import { cutOff, type RunDeps } from "./run.ts";
 import type { JobKind } from "./types.ts";
 
@@ -14,7 +15,7 @@ export async function takeOver(
     if (!kind) continue;
     try {
       const [end, changes] = cutOff(kind, row, clock.now(), random);
-      await store.commit(...changes, store.jobs.end(row, row.fence, end));
+      await unitsOf(store, row.owner).commit(...changes, store.jobs.end(row, row.fence, end));
       counters.ended(kind.name, "interrupted");
       log.info({ kind: row.kind, key: row.key, next: end.state }, "a job was cut off");
     } catch (error) {

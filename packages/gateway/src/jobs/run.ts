@@ -1,11 +1,19 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
-import { type Change, type EndedJob, isTakenAway, type Store, type StoredJob } from "../store/index.ts";
+import {
+  type Change,
+  type EndedJob,
+  FencedError,
+  isTakenAway,
+  type Store,
+  type StoredJob,
+} from "../store/index.ts";
+import { unitsOf } from "./owner.ts";
 import type { Job, JobCounters, JobKind, JobOutcome } from "./types.ts";
 
 export interface RunDeps {
-  store: Pick<Store, "jobs" | "commit">;
+  store: Pick<Store, "jobs" | "commit" | "forAgent">;
   clock: Clock;
   log: Logger;
   counters: JobCounters;
@@ -75,9 +83,10 @@ export async function runJob(
   const { store, clock, log, counters } = deps;
   const leaseMs = kind.limitMs + 2 * GRACE_MS;
   const claimedAt = clock.now();
+  const units = unitsOf(store, read.owner);
   try {
     const by = { holder: deps.holder, leaseMs, now: claimedAt };
-    const [mine] = await store.commit(store.jobs.claim(read, by));
+    const [mine] = await units.commit(store.jobs.claim(read, by));
     if (!mine) return true;
   } catch (error) {
     log.debug({ kind: kind.name, key: read.key, err: error }, "could not claim a job");
@@ -95,12 +104,12 @@ export async function runJob(
     for (let final = ended; ; ) {
       try {
         const [end, changes] = become(final);
-        await store.commit(...changes, store.jobs.end(row, row.fence, end));
+        await units.commit(...changes, store.jobs.end(row, row.fence, end));
         counters.ended(kind.name, final.is === "stopped" ? "interrupted" : final.is);
         tell(final);
         return true;
       } catch (error) {
-        if (isTakenAway(error)) {
+        if (isTakenAway(error) || error instanceof FencedError) {
           counters.ended(kind.name, "interrupted");
           log.debug({ kind: kind.name, key: row.key }, "a job was taken away from its run");
           return true;

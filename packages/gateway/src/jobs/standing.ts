@@ -25,6 +25,8 @@ export async function syncStanding(
       const row = left.get(key);
       left.delete(key);
       const text = payloadText(payload);
+      // Another node's.
+      if (!owners.includes(ownerOf(kind, owner, node))) return [];
       if (row && row.payload === text) return [];
       const nextAt = (kind.first ?? kind.next)?.({ key, payload }, now) ?? now;
       const job = { kind: kind.name, key };

@@ -48,6 +48,7 @@ export function createCompaction(room: {
   const summarise = async (agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<Compacted> => {
     const ids = await store.messages.saidAfter(row.id, row.summary_upto);
     if (ids.length <= KEEP_MESSAGES) return { success: true, keptMessages: ids.length, archivedMessages: 0 };
+    const units = store.forAgent(agent.id);
     const turn = turns.start({
       agent,
       session: row,
@@ -65,7 +66,7 @@ export function createCompaction(room: {
       throw new GatewayError("AGENT_FAILED", `The session was not compacted: ${result.error ?? why}`);
     }
     const keptFrom = ids.length - KEEP_MESSAGES;
-    const [stored] = await store.commit(
+    const [stored] = await units.commit(
       store.sessions.update(row.uuid, {
         summary: result.text,
         // Imported messages may have higher ids than newer ones; those that are kept must all be above.

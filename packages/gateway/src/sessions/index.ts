@@ -127,7 +127,7 @@ export function createSessions(deps: SessionDeps) {
   const newId = (agent: AgentConfig, chatId: string, history?: TurnRequest["history"]) =>
     (history ? undefined : pool.takeSpare(agent, chatId)) ?? randomUUID();
   const update = async (row: SessionRow, values: SessionValues) => {
-    const [hit] = await store.commit(store.sessions.update(row.uuid, values));
+    const [hit] = await store.forAgent(row.agent_id).commit(store.sessions.update(row.uuid, values));
     if (!hit) throw sessionGone();
   };
   const dropProcess = async (row: SessionRow) => {
@@ -161,11 +161,13 @@ export function createSessions(deps: SessionDeps) {
     await dropProcess(row);
     await removeFolder(row);
     await deps.history.emptySession(known.id);
-    await store.commit(
-      deps.history.clear(known.id),
-      store.sessions.remove(row.uuid),
-      deps.feed.event({ type: "session.deleted", agentId: row.agent_id, data: dataOf(row) }),
-    );
+    await store
+      .forAgent(row.agent_id)
+      .commit(
+        deps.history.clear(known.id),
+        store.sessions.remove(row.uuid),
+        deps.feed.event({ type: "session.deleted", agentId: row.agent_id, data: dataOf(row) }),
+      );
     turns.forget(row.uuid);
   };
 
@@ -279,10 +281,12 @@ export function createSessions(deps: SessionDeps) {
       const now = clock.now();
       const name = named ?? PLACEHOLDER_NAME;
       const unnamed = named === undefined;
-      await store.commit(
-        store.sessions.add({ uuid, agentId: agent.id, chatId, name, unnamed, now }),
-        deps.feed.event({ type: "session.created", agentId: agent.id, data: { chatId, sessionId: uuid } }),
-      );
+      await store
+        .forAgent(agent.id)
+        .commit(
+          store.sessions.add({ uuid, agentId: agent.id, chatId, name, unnamed, now }),
+          deps.feed.event({ type: "session.created", agentId: agent.id, data: { chatId, sessionId: uuid } }),
+        );
       return { sessionId: uuid, sessionName: name, createdAt: now };
     },
 
@@ -328,7 +332,8 @@ export function createSessions(deps: SessionDeps) {
           context_percent: 0,
           last_message: null,
         };
-        await store.commit(deps.history.clear(id), store.sessions.update(row.uuid, blank));
+        const own = store.forAgent(row.agent_id);
+        await own.commit(deps.history.clear(id), store.sessions.update(row.uuid, blank));
       });
     },
 
@@ -344,7 +349,8 @@ export function createSessions(deps: SessionDeps) {
           await stop(row);
           await dropProcess(row);
           const data = dataOf(row);
-          await store.commit(deps.feed.event({ type: "session.restarted", agentId: agent.id, data }));
+          const restarted = deps.feed.event({ type: "session.restarted", agentId: agent.id, data });
+          await store.forAgent(agent.id).commit(restarted);
           // Before anything else begins in the session: the new process is told what the session is now.
           compaction.reopen(agent, await current(row));
         },
@@ -354,7 +360,7 @@ export function createSessions(deps: SessionDeps) {
     /** Sets the model of this session only; it applies from the next turn on. */
     setModel: (row: SessionRow, model: string) => update(row, { model_override: model }),
 
-    recover: () => recoverTurns({ ...deps, store }),
+    recover: (agentId?: string) => recoverTurns(agentId, { ...deps, store }),
     /** Applies a changed configuration to idle processes and spares. */
     reconfigure() {
       pool.reconfigure();

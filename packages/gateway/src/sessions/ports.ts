@@ -94,7 +94,7 @@ export interface FeedPort {
 
 export interface SessionDeps {
   feed: FeedPort;
-  store: Pick<Store, "sessions" | "messages" | "turns" | "ids" | "commit">;
+  store: Pick<Store, "sessions" | "messages" | "turns" | "ids" | "forAgent">;
   clock: Clock;
   log: Logger;
   config: () => Config;

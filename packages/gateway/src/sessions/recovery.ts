@@ -5,25 +5,30 @@ import type { FeedPort, SessionDeps } from "./ports.ts";
 /**
  * Closes the turns that a crash cut off: their text so far becomes a message flagged `interrupted`, and the session
  * is free. Each turn is one unit, so a crash in here changes nothing. Resolves to the number of turns.
+ * @param agentId the agent that was just taken; without it, all
  */
-export async function recoverTurns(deps: {
-  store: SessionDeps["store"];
-  feed: FeedPort;
-  clock: Clock;
-  log: Logger;
-  cutOff: SessionDeps["cutOff"];
-  usage: SessionDeps["usage"];
-}): Promise<number> {
+export async function recoverTurns(
+  agentId: string | undefined,
+  deps: {
+    store: SessionDeps["store"];
+    feed: FeedPort;
+    clock: Clock;
+    log: Logger;
+    cutOff: SessionDeps["cutOff"];
+    usage: SessionDeps["usage"];
+  },
+): Promise<number> {
   const { store, feed, clock, log } = deps;
   const { sessions, messages, turns } = store;
-  const cutOff = await turns.running();
+  const cutOff = await turns.running(agentId);
   for (const { requestId, session, ...turn } of cutOff) {
+    const units = store.forAgent(session?.agentId ?? "");
     const parts = await turns.parts(requestId);
     const text = parts.join("");
     const now = clock.now();
     const extra = { interrupted: true } as const;
     const others = await deps.cutOff({ requestId, text, produced: parts.length > 0 });
-    await store.commit(
+    await units.commit(
       ...(session !== null && text !== ""
         ? [
             messages.add({

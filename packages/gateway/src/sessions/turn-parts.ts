@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Store } from "../store/index.ts";
+import type { AgentUnits, Store } from "../store/index.ts";
 
 /** A fast turn ends before its text would be stored twice; of a slow one, a crash loses no more than this. */
 const FIRST_PART_MS = 25;
@@ -18,7 +18,8 @@ export interface PartWriter {
 
 export function createPartWriter(room: {
   requestId: string;
-  store: Pick<Store, "turns" | "commit">;
+  turns: Store["turns"];
+  units: AgentUnits;
   clock: Clock;
   log: Logger;
 }): PartWriter {
@@ -34,7 +35,7 @@ export function createPartWriter(room: {
     const text = waiting;
     waiting = "";
     written = true;
-    await room.store.commit(room.store.turns.addPart(requestId, text));
+    await room.units.commit(room.turns.addPart(requestId, text));
   };
   const arm = (ms: number) => {
     armed = true;

@@ -18,6 +18,8 @@ export interface TurnResult {
   usage?: Usage;
   /** False when the end of the turn could not be written. */
   stored: boolean;
+  /** True when it could not, because another gateway has taken the agent. */
+  lost?: boolean;
 }
 
 /** A runtime rejects with a user-facing message; any other error can contain paths and stays in the log. */
@@ -35,8 +37,10 @@ export function sentenceOf(error: unknown): string {
 export function failureOf({
   status,
   error,
-}: Pick<TurnResult, "status" | "error">): { code: ErrorCode; message: string } | undefined {
-  if (status === "failed") return { code: "AGENT_FAILED", message: error ?? "The agent failed." };
+  lost,
+}: Pick<TurnResult, "status" | "error" | "lost">): { code: ErrorCode; message: string } | undefined {
+  if (status === "failed")
+    return { code: lost ? "UNAVAILABLE" : "AGENT_FAILED", message: error ?? "The agent failed." };
   return status === "timeout" ? { code: "TIMEOUT", message: error ?? NOT_IN_TIME } : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/index.ts";
+import { FencedError, NOT_HERE } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
 import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
@@ -64,7 +65,9 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     let asked = false;
     /** What the end of the turn stores is decided; nothing changes it any more. */
     let ending = false;
-    const parts = createPartWriter({ requestId, store, clock, log });
+    // If the agent is lost and taken again meanwhile, this turn is one of those that were closed for it.
+    const units = store.forAgent(agent.id);
+    const parts = createPartWriter({ requestId, turns: store.turns, units, clock, log });
     const agentSays = createEmitter({
       deps,
       agentId: agent.id,
@@ -121,7 +124,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         ...tellStart(deps.feed, { ...about, kind: request.kind, isNew: !row, message: stored }),
       ];
       deps.step("before-user-row");
-      const answers = await store.commit(
+      const answers = await units.commit(
         ...changes,
         store.turns.start(uuid, {
           requestId,
@@ -152,7 +155,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         deps.step("after-spawn");
         // Work that replaces asking the agent cannot be interrupted: a stop ends the process instead.
         const own = stopReason ? null : await request.act?.(runtime);
-        if (stopReason) return { status: "interrupted", text: "" };
+        if (stopReason || !units.holds()) return { status: "interrupted", text: "" };
         if (own?.summary)
           return { status: "done", text: own.summary, ...(own.usage && { usage: own.usage }) };
         asked = true;
@@ -236,12 +239,13 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       ];
       deps.step("before-assistant-row");
       try {
-        await store.commit(...changes);
+        await units.commit(...changes);
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the reply");
         result.status = "failed";
         result.stored = false;
-        result.error = "Could not store the reply; the disk may be full.";
+        result.lost = error instanceof FencedError;
+        result.error = result.lost ? NOT_HERE : "Could not store the reply; the disk may be full.";
       }
       deps.step("after-assistant-row");
       if (replied) deps.counters.sent(agent.id);
@@ -332,6 +336,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     const { agent, session } = request;
     const { uuid } = session;
     if (refusing) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
+    if (!store.forAgent(agent.id).holds()) throw new FencedError();
     if (running.has(uuid) || (holds.has(uuid) && !request.holds)) throw new GatewayError("SESSION_BUSY");
     const place = pool.reserve(agent, { chatId: session.chat_id, sessionId: uuid });
     try {

@@ -1,3 +1,4 @@
+import type { Shared } from "./directory.ts";
 import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
 import type { Removal } from "./removal.ts";
@@ -22,6 +23,8 @@ export interface Driver extends Sql {
   readonly exports: Exports;
   /** @param range reserves ids of messages in a row; resolves to the first */
   imports(range: (count: number) => Promise<number>): Imports;
+  /** Undefined where a store has only one gateway. */
+  readonly shared?: Shared;
   /** The start has succeeded: what was kept in case it would not is given up a day from now. */
   started(): void;
   /** Transactions since the start. */

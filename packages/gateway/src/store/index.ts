@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
-import { answersOf, type Change, statementsOf } from "./change.ts";
+import { answersOf, type Change, change, statementsOf } from "./change.ts";
+import { type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
 import { createIds, type Ids } from "./ids.ts";
@@ -26,6 +27,15 @@ import { createUsage, type StoredUsage } from "./sql/usage.ts";
 import type { Loss, StoreFacts, StoreVersions } from "./sqlite/index.ts";
 
 export type { Change } from "./change.ts";
+export {
+  type Claim,
+  type Directory,
+  FencedError,
+  NOT_HERE,
+  type NodeEntry,
+  type Placement,
+  type SeenNode,
+} from "./directory.ts";
 export type { ExportedMessage } from "./exports.ts";
 export {
   IMPORT_FAILED,
@@ -70,6 +80,19 @@ export type Answers<C extends readonly Change<unknown>[]> = {
   [K in keyof C]: C[K] extends Change<infer T> ? T : never;
 };
 
+/** What can be changed by the owner of an agent alone. */
+export interface AgentUnits extends Pick<Store, "commit"> {
+  /** False once another gateway may own the agent: looked at before anything that cannot be undone. */
+  holds(): boolean;
+}
+
+/** A store that several gateways use. */
+export interface SharedStore {
+  readonly directory: Directory;
+  /** Sets who knows what this gateway owns; before that, it owns nothing. */
+  ownedBy(claimOf: (agentId: string) => Claim | undefined): void;
+}
+
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
   readonly events: Events;
@@ -96,6 +119,13 @@ export interface Store {
    * Rejects with nothing changed.
    */
   commit<const C extends readonly Change<unknown>[]>(...changes: C): Promise<Answers<C>>;
+  /**
+   * Commits what belongs to an agent, for as long as this gateway owns the agent without a break from now on; rejects
+   * with {@link FencedError} after that. What lasts, like a turn, keeps what it got at its beginning.
+   */
+  forAgent(agentId: string): AgentUnits;
+  /** Undefined where a store has only one gateway, which owns every agent. */
+  readonly shared: SharedStore | undefined;
   /** Called after each commit that added events, until the returned function is called. */
   onEvents(listener: () => void): () => void;
   /** The start has succeeded: what was kept in case it would not is given up a day from now. */
@@ -150,6 +180,8 @@ export function createStore(driver: Driver): Store {
   };
   const listeners = new Set<() => void>();
   const ids = createIds(driver.givenIds);
+  const { shared } = driver;
+  let claimOf = (_agentId: string): Claim | undefined => undefined;
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();
     const statements = changes.flatMap(statementsOf);
@@ -160,6 +192,25 @@ export function createStore(driver: Driver): Store {
     }
     return answersOf(changes, results) as Answers<C>;
   }
+  async function commitAs<const C extends readonly Change<unknown>[]>(claim: Claim | undefined, changes: C) {
+    if (!claim?.holds()) throw new FencedError();
+    try {
+      const [, ...answers] = await commit(change(shared!.fence(claim)), ...changes);
+      return answers as unknown as Answers<C>;
+    } catch (error) {
+      if (!shared!.isFenced(error)) throw error;
+      claim.refused();
+      throw new FencedError();
+    }
+  }
+  const alone: AgentUnits = { commit, holds: () => true };
+  const forAgent = (agentId: string): AgentUnits => {
+    const claim = claimOf(agentId);
+    return {
+      commit: (...changes) => commitAs(claim, changes),
+      holds: () => claim?.holds() === true,
+    };
+  };
   /** Ids of messages in a row for a job; the first of them, once they are reserved durably. */
   const range = async (count: number) => {
     const first = ids.take(count);
@@ -191,6 +242,13 @@ export function createStore(driver: Driver): Store {
     },
     turns: createTurns(sql),
     commit,
+    forAgent: shared ? forAgent : () => alone,
+    shared: shared && {
+      directory: shared.directory,
+      ownedBy(claims) {
+        claimOf = claims;
+      },
+    },
     get units() {
       return driver.units;
     },

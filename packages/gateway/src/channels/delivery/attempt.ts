@@ -1,6 +1,13 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Outbox, OutboxRow, Store } from "../../store/index.ts";
+import {
+  type AgentUnits,
+  FencedError,
+  NOT_HERE,
+  type Outbox,
+  type OutboxRow,
+  type Store,
+} from "../../store/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
 import type { ChannelAdapter, Content, Sendable, SendOutcome } from "../types.ts";
@@ -13,7 +20,9 @@ const NOT_RECORDED = "The gateway could not record the attempt to send; the disk
 const TOO_SLOW = "Preparing the message took too long.";
 
 interface AttemptDeps {
-  store: Pick<Store, "outbox" | "commit">;
+  store: Pick<Store, "outbox">;
+  /** Of the row's agent. */
+  units: AgentUnits;
   clock: Clock;
   log: Logger;
   step(label: ChannelStep): void;
@@ -64,7 +73,7 @@ export async function attempt(
   // Gone or too old to change: the text then comes as a message of its own. That is on disk first, or a crash would
   // leave it open which of the two had been tried.
   try {
-    await deps.store.commit(deps.store.outbox.loseProgress(row.inbox));
+    await deps.units.commit(deps.store.outbox.loseProgress(row.inbox));
   } catch {
     return { status: "retry", reason: "Could not record that the text will go out as a new message." };
   }
@@ -74,7 +83,7 @@ export async function attempt(
 
 /** @param record throws when it could not be recorded that the request goes out */
 async function once(
-  { clock, log, step }: AttemptDeps,
+  { clock, log, step, units }: AttemptDeps,
   adapter: ChannelAdapter,
   outgoing: Sendable,
   record: () => void,
@@ -86,6 +95,10 @@ async function once(
   const begin = () => {
     if (held) throw new Error(held.status);
     if (begun) return;
+    if (!units.holds()) {
+      held = { status: "retry", reason: NOT_HERE };
+      throw new FencedError();
+    }
     try {
       record();
     } catch (error) {

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { removeState } from "../../lib/guarded/index.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Change, OutboxRow, Store } from "../../store/index.ts";
+import { type AgentUnits, type Change, FencedError, type OutboxRow, type Store } from "../../store/index.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, SendOutcome } from "../types.ts";
@@ -17,7 +17,7 @@ export type { Sending } from "./sending.ts";
 export type { FeedPort } from "./tell.ts";
 
 export interface DeliveryDeps {
-  store: Pick<Store, "outbox" | "commit">;
+  store: Pick<Store, "outbox" | "commit" | "forAgent">;
   feed: FeedPort;
   clock: Clock;
   log: Logger;
@@ -68,6 +68,8 @@ interface Lane {
 interface Front {
   lane?: Lane | undefined;
   adapter?: ChannelAdapter | undefined;
+  /** What the attempt began with. */
+  units?: AgentUnits | undefined;
 }
 
 /**
@@ -88,6 +90,8 @@ export function createDelivery(deps: DeliveryDeps) {
       try {
         return await task();
       } catch (error) {
+        // Whoever owns the agent now decides about the row.
+        if (error instanceof FencedError) return undefined;
         log.error({ err: error }, "could not record the delivery outcome; trying again");
         if (stopped.signal.aborted) return undefined;
         await sleep(clock, STORE_RETRY_MS, stopped.signal);
@@ -95,8 +99,8 @@ export function createDelivery(deps: DeliveryDeps) {
     }
   };
   /** Answers whether the row was still what the change expected. */
-  const record = async (change: Change<boolean>): Promise<boolean> => {
-    const answers = await insist(() => store.commit(change));
+  const record = async (units: AgentUnits, change: Change<boolean>): Promise<boolean> => {
+    const answers = await insist(() => units.commit(change));
     return answers?.[0] === true;
   };
   const report = (place: ChannelPlace, outcome: SendOutcome): void => {
@@ -144,7 +148,7 @@ export function createDelivery(deps: DeliveryDeps) {
   const settle = async (
     row: OutboxRow,
     given: SendOutcome,
-    { lane, adapter }: Front = {},
+    { lane, adapter, units = store.forAgent(row.agent_id) }: Front = {},
   ): Promise<boolean> => {
     const outcome = await judged(row, given, { lane, adapter });
     const now = clock.now();
@@ -157,7 +161,10 @@ export function createDelivery(deps: DeliveryDeps) {
     const target = JSON.parse(row.target) as StoredTarget;
     switch (outcome.status) {
       case "sent": {
-        const settled = await record(outbox.settle(row.id, "sent", now, { providerId: outcome.messageId }));
+        const settled = await record(
+          units,
+          outbox.settle(row.id, "sent", now, { providerId: outcome.messageId }),
+        );
         if (target.handshake !== undefined) await removeState(target.handshake).catch(() => {});
         return settled;
       }
@@ -174,14 +181,14 @@ export function createDelivery(deps: DeliveryDeps) {
           return give(row, "failed", outcome.reason);
         }
         const plain = JSON.stringify({ ...content, plain: true } satisfies Content);
-        return record(outbox.again(row.id, { at: now, reason: outcome.reason, content: plain }));
+        return record(units, outbox.again(row.id, { at: now, reason: outcome.reason, content: plain }));
       }
       case "retry": {
         const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 20));
         // With jitter, so that many chats do not resume at the same moment.
         const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
         const at = now + Math.max(RETRY_LEAST_MS, pause);
-        return record(outbox.again(row.id, { at, reason: outcome.reason, uncertainAt }));
+        return record(units, outbox.again(row.id, { at, reason: outcome.reason, uncertainAt }));
       }
       default:
         return outcome satisfies never;
@@ -200,8 +207,13 @@ export function createDelivery(deps: DeliveryDeps) {
     await adapter.edit(target, row.provider_id, text).catch(() => {});
   };
 
-  const tryOnce = async (row: OutboxRow, adapter: ChannelAdapter, flight: Flight): Promise<SendOutcome> => {
-    const outcome = await attempt({ store, clock, log, step }, adapter, row, flight);
+  const tryOnce = async (
+    row: OutboxRow,
+    adapter: ChannelAdapter,
+    flight: Flight,
+    units: AgentUnits,
+  ): Promise<SendOutcome> => {
+    const outcome = await attempt({ store, units, clock, log, step }, adapter, row, flight);
     step("after-provider-answer");
     flight.answered(row, outcome);
     step("after-answer-noted");
@@ -213,19 +225,20 @@ export function createDelivery(deps: DeliveryDeps) {
     step("before-sending-row");
     const now = clock.now();
     using flight = journal.flight(now);
-    const [marked] = await store.commit(outbox.sending(row.id, now));
+    const units = store.forAgent(row.agent_id);
+    const [marked] = await units.commit(outbox.sending(row.id, now));
     // It was given up while it was being read, or a receipt settled it.
     if (!marked) return;
     step("after-sending-row");
     const adapter = deps.adapter(place);
     if (!adapter || stopped.signal.aborted) {
-      await record(outbox.unsent(row.id));
+      await record(units, outbox.unsent(row.id));
       return;
     }
     const sending = { ...row, attempts: row.attempts + 1, sending_at: now };
-    const outcome = await tryOnce(sending, adapter, flight);
+    const outcome = await tryOnce(sending, adapter, flight, units);
     report(place, outcome);
-    await settle(sending, outcome, { lane, adapter });
+    await settle(sending, outcome, { lane, adapter, units });
     step("after-outcome-row");
   };
 
@@ -303,10 +316,11 @@ export function createDelivery(deps: DeliveryDeps) {
       const { content, ...rest } = sending;
       const now = clock.now();
       using flight = journal.flight(now);
-      const [row] = await store.commit(outbox.addSending(rowsOf({ ...rest, contents: [content] })[0]!, now));
-      const outcome = await tryOnce(row, adapter, flight);
+      const units = store.forAgent(sending.place.agentId);
+      const [row] = await units.commit(outbox.addSending(rowsOf({ ...rest, contents: [content] })[0]!, now));
+      const outcome = await tryOnce(row, adapter, flight, units);
       report(sending.place, outcome);
-      await settle(row, final(outcome));
+      await settle(row, final(outcome), { units });
       return outcome;
     },
 
@@ -314,7 +328,7 @@ export function createDelivery(deps: DeliveryDeps) {
     async progress(sending: Omit<Sending, "contents" | "purpose">, text: string): Promise<void> {
       const contents = [{ kind: "text" as const, text }];
       const rows = rowsOf({ ...sending, contents, purpose: "progress" });
-      await store.commit(outbox.add(rows, clock.now()));
+      await store.forAgent(sending.place.agentId).commit(outbox.add(rows, clock.now()));
       wake(sending.place, sending.chatId);
     },
     /** Changes the text of a turn's progress message, once it has been sent. */

@@ -7,7 +7,7 @@ import type { StoredTarget } from "./sending.ts";
 
 /** Replies that may not have arrived, for the owner to review and send again. */
 export function createUnsettled(deps: {
-  store: Pick<Store, "outbox" | "commit">;
+  store: Pick<Store, "outbox" | "forAgent">;
   clock: Clock;
   wake(place: ChannelPlace, chatId: string): void;
 }) {
@@ -37,7 +37,7 @@ export function createUnsettled(deps: {
       const { replaces: _, ...target } = JSON.parse(row.target) as StoredTarget;
       // Whether it can be sent again is decided by what the row is then.
       const copy = { target: JSON.stringify(target), now: clock.now() };
-      const [added] = await store.commit(outbox.sendAgain(id, copy));
+      const [added] = await store.forAgent(agentId).commit(outbox.sendAgain(id, copy));
       if (!added) throw new GatewayError("CONFLICT", refusalOf(row));
       deps.wake(placeOf(row), row.chat_id);
     },

@@ -62,6 +62,7 @@ export function createIntake(deps: IntakeDeps) {
       return { kind: "text", text, ...(buttons && { buttons }) };
     });
     return store
+      .forAgent(last.agent_id)
       .commit(
         delivery.add({
           place,
@@ -226,7 +227,8 @@ export function createIntake(deps: IntakeDeps) {
       { err: error, agent: row.agent_id, channel: row.channel, row: row.id },
       "could not process a message",
     );
-    const healthy = await store.commit(inbox.touch(row.id)).then(
+    const units = store.forAgent(row.agent_id);
+    const healthy = await units.commit(inbox.touch(row.id)).then(
       () => true,
       () => false,
     );

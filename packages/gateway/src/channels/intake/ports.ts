@@ -69,7 +69,7 @@ export interface SessionsPort {
 }
 
 export interface IntakeDeps {
-  store: Pick<Store, "inbox" | "commit">;
+  store: Pick<Store, "inbox" | "commit" | "forAgent">;
   clock: Clock;
   log: Logger;
   agent(agentId: string): AgentConfig | undefined;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
-import type { Change, InboxRow } from "../../store/index.ts";
+import { type AgentUnits, type Change, FencedError, type InboxRow } from "../../store/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
@@ -106,6 +106,7 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
     const target = targetOf(message, row.received_at);
     const endWorking = adapter?.working?.(target);
     const requestId = randomUUID();
+    const units = store.forAgent(row.agent_id);
     let endProgress: () => void = () => {};
     try {
       kept.media ??= await Promise.all(
@@ -153,7 +154,7 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
       };
       const result = await turn.done;
       if (!result.stored)
-        await storeLater(() => answer(rows, message, { result, reason: undefined, produced: true }));
+        await storeLater(units, () => answer(rows, message, { result, reason: undefined, produced: true }));
     } finally {
       endProgress();
       endWorking?.();
@@ -173,19 +174,24 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
       target,
       contents,
     };
-    store.commit(delivery.add(sending)).then(
-      () => delivery.wake(place, row.chat_id),
-      (error) => log.warn({ err: error }, "could not store a notice"),
-    );
+    store
+      .forAgent(row.agent_id)
+      .commit(delivery.add(sending))
+      .then(
+        () => delivery.wake(place, row.chat_id),
+        (error) => log.warn({ err: error }, "could not store a notice"),
+      );
   };
 
   /** The reply could not be stored with the end of its turn (a full disk); retries until it is. */
-  const storeLater = async (changes: () => Change<unknown>[]): Promise<void> => {
+  const storeLater = async (units: AgentUnits, changes: () => Change<unknown>[]): Promise<void> => {
     while (!stopped.aborted) {
       try {
-        await store.commit(...changes());
+        await units.commit(...changes());
         return;
       } catch (error) {
+        // Whoever owns the agent now decides about the message.
+        if (error instanceof FencedError) return;
         log.error({ err: error }, "could not store a reply; trying again");
         await sleep(clock, STORE_RETRY_MS, stopped);
       }

@@ -28,8 +28,8 @@ export interface StoredTurns {
   cutOff(requestId: string, now: number): Change;
   addPart(requestId: string, text: string): Change;
   dropParts(requestId: string): Change;
-  /** Turns that run, or ran when the gateway ended; oldest first. */
-  running(): Promise<RunningTurn[]>;
+  /** Turns that run, or ran when the gateway ended; oldest first. Those of one agent, or of all, and of none. */
+  running(agentId?: string): Promise<RunningTurn[]>;
   /** Pieces of a running turn's text, in order. One may be empty; none means that the agent has sent nothing. */
   parts(requestId: string): Promise<string[]>;
 }
@@ -74,11 +74,12 @@ export function createTurns({ read }: Sql): StoredTurns {
     addPart: (requestId, text) =>
       change(sql("INSERT INTO turn_parts (request_id, text) VALUES (?, ?)", requestId, text)),
     dropParts: (requestId) => change(sql("DELETE FROM turn_parts WHERE request_id = ?", requestId)),
-    async running() {
+    async running(agentId) {
       const rows = await read<RunningRow>(
         `SELECT t.request_id, t.key_id, t.told_chars, s.uuid, s.agent_id, s.model, c.chat_id
          FROM turns t LEFT JOIN sessions s ON s.id = t.session LEFT JOIN chats c ON c.id = s.chat
-         WHERE t.state = 'running' ORDER BY t.id`,
+         WHERE t.state = 'running' ${agentId === undefined ? "" : "AND s.agent_id = ?"} ORDER BY t.id`,
+        agentId === undefined ? [] : [agentId],
       );
       return rows.map((row) => ({
         requestId: row.request_id,

@@ -1,0 +1,76 @@
+import { GatewayError } from "@agent-gateway/contract";
+import type { Statement } from "./statement.ts";
+
+/** Another gateway owns the agent, or may by now; nothing was changed. */
+export class FencedError extends GatewayError {
+  constructor() {
+    super("UNAVAILABLE", NOT_HERE);
+    this.name = "FENCED";
+  }
+}
+export const NOT_HERE = "Another gateway serves this agent; send the request there, or try again later.";
+
+/** A gateway that uses the store. */
+export interface NodeEntry {
+  /** New with each start. */
+  bootId: string;
+  name: string;
+  address: string;
+  /** The same for every start on the same home, whose lock keeps all but one away. */
+  home: string;
+}
+
+export interface SeenNode extends NodeEntry {
+  /** Raised by each beat. */
+  counter: number;
+}
+
+/** Who owns an agent. */
+export interface Placement {
+  agentId: string;
+  /** Null while it is free. */
+  bootId: string | null;
+  /** Raised each time somebody takes or frees it. */
+  fence: number;
+  /** Id in the marker of its workspace; null until the next owner says. */
+  workspace: string | null;
+}
+
+/** Gateways that share a store, and who owns which agent. */
+export interface Directory {
+  /** Raises the counter of a gateway, and registers one that is not there. On a connection of its own. */
+  beat(node: NodeEntry): Promise<void>;
+  /** Every gateway that is registered at least as late as the placements were read. */
+  look(): Promise<{ nodes: SeenNode[]; placements: Placement[] }>;
+  /**
+   * Takes an agent, if its placement still is what was seen (`undefined`: none): waits for units in flight, then raises
+   * the fence. Answers the new one, or undefined if somebody else was faster.
+   */
+  take(
+    agentId: string,
+    by: { bootId: string; workspace: string },
+    seen: Pick<Placement, "bootId" | "fence"> | undefined,
+  ): Promise<number | undefined>;
+  /** Frees an agent of a gateway; `forget` also what its workspace was. */
+  free(agentId: string, bootId: string, options?: { forget?: boolean }): Promise<void>;
+  /** Frees all agents of a gateway, and removes it. */
+  leave(bootId: string): Promise<void>;
+}
+
+/** What a driver does so that several gateways can share a store. */
+export interface Shared {
+  readonly directory: Directory;
+  /** Waits for whoever takes the agent at this moment, and fails its unit if the claim is of the past. */
+  fence(claim: Pick<Claim, "agentId" | "bootId" | "fence">): Statement;
+  /** Whether a unit failed because of its fence. */
+  isFenced(error: unknown): boolean;
+}
+
+/** The right to change what belongs to an agent, until somebody else takes it. */
+export interface Claim extends Readonly<Pick<Placement, "agentId" | "fence">> {
+  readonly bootId: string;
+  /** False once it is certain or possible that another gateway has taken the agent. */
+  holds(): boolean;
+  /** Called when the store refused a unit because of the fence. */
+  refused(): void;
+}
