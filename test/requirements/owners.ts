@@ -3,4 +3,7 @@ export const owners: Record<string, string> = {
   "HOME-1": "A home on a network file system ends the start with 78 and one sentence.",
   "HOME-2":
     "The home's lock is held by the kernel: it is free at once when its process is gone, whatever its files and process ids say, and belongs to the one file, not to a copy.",
+  "OWN-1":
+    "Of several gateways on one store no two act for an agent at once: one that could not renew stops at 60 % of the lease, and another takes over after all of it, by its own monotonic clock and without a gap in its readings.",
+  "OWN-2": "Every agent has an owner again once a pause, a cut line or a death is over.",
 };

@@ -61,6 +61,8 @@ export interface RouteDecl {
   responses: Readonly<Record<number, Lazy<z.ZodType> | null>>;
   /** Stores something new: 503 while the disk is nearly full. */
   stores?: true;
+  /** Any gateway that has the agent in its configuration can answer, not only the one that serves the agent. */
+  anyGateway?: true;
   /** Codes in addition to those of auth and validation. */
   errors?: readonly ErrorCode[];
   /** Form of every error of this route, also of one that is found before its handler runs; `gateway` if absent. */

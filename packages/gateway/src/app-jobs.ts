@@ -19,7 +19,8 @@ interface Kept {
 export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
   monitoring: { jobs: JobsDeps["counters"] };
   rows: Store;
-  config(): { agents: readonly { id: string }[] };
+  /** Agents of this gateway. */
+  served(): readonly { id: string }[];
   channels: Kept;
   feed: Kept;
   history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
@@ -30,7 +31,7 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
 /** The scheduler with every kind of job that the rooms have. */
 export const createAppJobs = ({
   rows,
-  config,
+  served,
   monitoring,
   channels,
   feed,
@@ -59,10 +60,10 @@ export const createAppJobs = ({
       housekeeping("usage.days", usage.housekeeping),
       forgetClosed(rows, deps.clock),
     ],
-    agents: () => config().agents.map(({ id }) => id),
+    agents: () => served().map(({ id }) => id),
     holder: randomUUID(),
     random: Math.random,
     node: "local",
-    // The lock on the home keeps every other process away from its database.
-    alone: true,
+    // Otherwise the lock on the home keeps every other process away from its database.
+    alone: rows.shared === undefined,
   });

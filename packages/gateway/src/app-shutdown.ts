@@ -21,6 +21,8 @@ interface Rooms {
   reaper: { sweepAll(): Promise<unknown> };
   /** Closed together at the end, before the store. */
   last: readonly Closing[];
+  /** Frees the agents for other gateways, when nothing of them goes on any more. */
+  owners: Closing;
   rows: Closing;
 }
 
@@ -29,7 +31,7 @@ interface Rooms {
  * rows at the next start.
  */
 export function shutdownPhases(rooms: Rooms): Phase[] {
-  const { clock, server, feed, channels, sessions, disk, jobs, reaper, last, rows } = rooms;
+  const { clock, server, feed, channels, sessions, disk, jobs, reaper, last, owners, rows } = rooms;
   let served: Promise<void> = Promise.resolve();
   return [
     {
@@ -56,6 +58,7 @@ export function shutdownPhases(rooms: Rooms): Phase[] {
         const closed = Promise.allSettled([...last.map(async (room) => room.close()), reaper.sweepAll()]);
         await Promise.race([closed, sleep(clock, ROOMS_MS)]);
         feed.close();
+        await Promise.race([owners.close(), sleep(clock, ROOMS_MS)]);
         await rows.close();
       },
     },

@@ -3,6 +3,7 @@ import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppJobs } from "./app-jobs.ts";
+import { createAppOwners } from "./app-owners.ts";
 import { shutdownPhases } from "./app-shutdown.ts";
 import { openRows } from "./app-store.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
@@ -53,6 +54,8 @@ export interface AppDeps {
   log: Logger;
   /** The thread that writes to an SQLite database, if it runs already; it has no file yet. */
   writer: Worker | undefined;
+  /** Id of this home. */
+  homeId(): Promise<string>;
   /** Gets each value that must not appear in logs, before it is used. */
   onSecret(value: string): void;
   /** Called when the gateway cannot continue: the database thread died. */
@@ -60,7 +63,7 @@ export interface AppDeps {
 }
 
 /** The composition root: creates every room and wires it to the others. */
-export async function createApp({ store, paths, env, clock, log, writer, onSecret, fatal }: AppDeps) {
+export async function createApp({ store, paths, env, clock, log, writer, homeId, onSecret, fatal }: AppDeps) {
   const config = () => store.current;
   const agent = (id: string) => config().agents.find((entry) => entry.id === id);
   const requireAgent = (id: string) => {
@@ -74,6 +77,16 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
   void rows.died.then((error) => {
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
+  });
+  const owners = await createAppOwners({
+    rows,
+    env,
+    config,
+    clock,
+    log,
+    homeId,
+    rooms: () => ({ server, sessions, channels, jobs }),
+    apply: () => applyConfig(),
   });
   const feed = createFeed({ store: rows, config: store, clock, log });
   const reaper = await createReaper({ dir: join(paths.home, "run/children"), log });
@@ -128,8 +141,8 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
     store: rows,
     clock,
     log,
-    config,
-    agent,
+    config: () => ({ ...config(), agents: owners.served() }),
+    agent: (id) => (owners.serves(id) ? agent(id) : undefined),
     runtimeFor: runtimes.forAgent,
     sessionDir: paths.sessionDir,
     media,
@@ -159,6 +172,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
     step: publishStep,
     onConnected: feed.channels.connected,
     agents: () => config().agents,
+    serves: owners.serves,
     takeSpace: disk.take,
     publicUrl: () => config().gateway.publicUrl,
     publicLink: shares.link,
@@ -180,7 +194,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
 
   const jobs = createAppJobs({
     rows,
-    config,
+    served: owners.served,
     monitoring,
     clock,
     log,
@@ -266,6 +280,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
         await sessions.stopAgent(id);
         await channels.removeAgent(id);
         await jobs.removeAgent(id);
+        await owners.removed(id);
       },
     }),
     ...routes.modelRoutes({
@@ -314,25 +329,26 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
     sessions: dashboards,
     config,
     agentExists: (id) => agent(id) !== undefined,
+    serves: owners.serves,
     publicPath: shares.publicPath,
     takeSpace: disk.take,
     onRequest: monitoring.onRequest,
     clock,
     log,
   });
-  store.onChange(() => {
+  const applyConfig = () => {
     server.recheck();
     runtimes.refresh(config().agents.map(({ id }) => id));
     sessions.reconfigure();
     void jobs.reconfigure();
     void channels.reconfigure();
-  });
+  };
+  store.onChange(applyConfig);
 
   return {
     async listen(host: string, wanted: number) {
       await Promise.all(config().agents.map((entry) => restrictState(entry.workspace)));
-      await sessions.recover();
-      await channels.recover();
+      await owners.recover();
       const address = await server.listen(host, wanted);
       port = address.port;
       return address;
@@ -350,6 +366,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
       void jobs.start();
       rows.started();
       void channels.start();
+      owners.begin();
       void media
         .sweep(config().agents.map(({ id }) => id))
         .catch((error) => log.warn({ err: error }, "could not clean up old uploads"));
@@ -366,6 +383,7 @@ export async function createApp({ store, paths, env, clock, log, writer, onSecre
         jobs,
         reaper,
         last: [access, runtimes, store],
+        owners,
         rows,
       }),
   };

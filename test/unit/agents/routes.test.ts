@@ -26,6 +26,7 @@ async function serve() {
       admin: authenticator.admin,
     }),
     config,
+    serves: () => true,
     agentExists: (id) => config().agents.some((agent) => agent.id === id),
     takeSpace: () => {},
     clock,

@@ -40,6 +40,7 @@ export const getAgent = route({
   summary: "Show one agent.",
   tag: "agents",
   params: agentParams,
+  anyGateway: true,
   responses: { 200: agentReply },
   cli: { noun: "agents", verb: "get", args: ["agentId"] },
 });
@@ -51,6 +52,7 @@ export const updateAgent = route({
   summary: "Change fields of an agent; other fields stay as they are.",
   tag: "agents",
   params: agentParams,
+  anyGateway: true,
   body: updateBody,
   responses: { 200: agentReply },
   errors: ["CONFLICT", "UPSTREAM_UNAVAILABLE"],

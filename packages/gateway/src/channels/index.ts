@@ -75,6 +75,8 @@ export interface ChannelsDeps
   clock: Clock;
   log: Logger;
   agents(): readonly AgentConfig[];
+  /** False for an agent of another gateway: what comes in for it is stored, and nothing else. */
+  serves(agentId: string): boolean;
   /** Throws while no new data may be stored; a message then stays with its provider. */
   takeSpace(): void;
   publicUrl(): string | undefined;
@@ -119,6 +121,7 @@ export function createChannels(deps: ChannelsDeps) {
     clock,
     log,
     adapter,
+    serves: deps.serves,
     journal: createJournal({ path: deps.journal, boot: bootId, now: () => clock.now() }),
     step: deps.step,
     onOutcome(place, outcome) {
@@ -149,7 +152,7 @@ export function createChannels(deps: ChannelsDeps) {
     store,
     clock,
     log,
-    agents: deps.agents,
+    agents: () => deps.agents().filter(({ id }) => deps.serves(id)),
     publicUrl: deps.publicUrl,
     publicLink: deps.publicLink,
     tempDir: deps.tempDir,
@@ -242,11 +245,16 @@ export function createChannels(deps: ChannelsDeps) {
     /** Every connection of an enabled channel, for monitoring. */
     reports: () => health.reports(deps.agents().flatMap(placesOf), sources),
 
-    /** Decides about what a crash left behind; runs before anything else in the gateway accepts a message. */
-    async recover() {
-      await delivery.recover();
-      await intake.recover();
+    /**
+     * Decides about what a crash, or the last owner of an agent, left behind; runs before anything else accepts a message.
+     */
+    async recover(agentId: string | undefined, former: boolean) {
+      await delivery.recover(agentId, former);
+      await intake.recover(agentId);
     },
+    recovered: delivery.recovered,
+    /** Takes up what another gateway has stored for agents of this one. */
+    lookAgain: intake.wakeAll,
     /** Deletes old messages. */
     housekeeping: { everyMs: SWEEP_MS, changes: forgetOld },
     /** Connects everything that is configured. */

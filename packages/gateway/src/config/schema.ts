@@ -226,6 +226,19 @@ export const gatewaySection = z.looseObject({
     .prefault({}),
   turns: turnsSection,
   watchdog: watchdogSection,
+  cluster: z
+    .looseObject({
+      leaseMs: z
+        .number()
+        .int()
+        .min(5_000)
+        .max(120_000)
+        .default(15_000)
+        .describe(
+          "Time after which the agents of a gateway that has fallen silent are taken by another on the same Postgres store.",
+        ),
+    })
+    .prefault({}),
   media: z
     .looseObject({
       maxUploadBytes: z.number().int().positive().default(20_971_520).describe("Maximum size of an upload."),

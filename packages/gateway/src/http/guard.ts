@@ -10,17 +10,20 @@ import {
   reaches,
   sessionToken,
 } from "../auth/index.ts";
+import { NOT_HERE, NOT_HERE_HEADERS } from "../lib/not-here.ts";
 
 /** What the guard needs to know of a route. */
 export interface Guarded {
   readonly needsKey: boolean;
-  readonly decl: Pick<RouteDecl, "auth" | "monitor">;
+  readonly decl: Pick<RouteDecl, "auth" | "monitor" | "anyGateway">;
 }
 
 export interface GuardDeps {
   authenticator: Authenticator;
   sessions: DashboardSessions;
   agentExists: (agentId: string) => boolean;
+  /** False for an agent of another gateway. */
+  serves: (agentId: string) => boolean;
   /** True while the server listens on loopback only. */
   onLoopback: () => boolean;
 }
@@ -45,7 +48,7 @@ const NOBODY: Principal = Object.freeze({
 const OPEN: Principal = Object.freeze({ kind: "open", id: "open", keyId: null, level: "admin", agents: "*" });
 
 /** Guards the routes with the configured keys and the dashboard's sessions. */
-export function createGuard({ authenticator, sessions, agentExists, onLoopback }: GuardDeps): Guard {
+export function createGuard({ authenticator, sessions, agentExists, serves, onLoopback }: GuardDeps): Guard {
   const identify = (req: IncomingMessage): Principal | undefined => {
     const key = presentedKey(req.headers);
     if (key) return authenticator.verify(key, req.socket.remoteAddress ?? "");
@@ -70,9 +73,11 @@ export function createGuard({ authenticator, sessions, agentExists, onLoopback }
       return new GatewayError("FORBIDDEN", "This key has no access to this agent.");
     }
     const level = route.decl.monitor ? "admin" : (route.decl.auth as Principal["level"]);
-    return hasLevel(principal, level)
-      ? undefined
-      : new GatewayError("FORBIDDEN", `This requires a key with the level ${level}.`);
+    if (!hasLevel(principal, level)) {
+      return new GatewayError("FORBIDDEN", `This requires a key with the level ${level}.`);
+    }
+    if (agentId === undefined || route.decl.anyGateway || serves(agentId)) return undefined;
+    return new GatewayError("UNAVAILABLE", NOT_HERE, { headers: NOT_HERE_HEADERS });
   };
   const asNow = (principal: Principal): Principal | undefined => {
     if (principal.kind === "open") return authenticator.configured() ? undefined : principal;

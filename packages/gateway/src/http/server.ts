@@ -29,6 +29,8 @@ export interface HttpServerDeps {
   config: () => Config;
   /** True when an agent with this id is configured and loaded. */
   agentExists: (agentId: string) => boolean;
+  /** False for an agent of another gateway. */
+  serves: (agentId: string) => boolean;
   /** Path of the public URL (`/gateway`); share links and webhooks are also served below it. */
   publicPath?: string | undefined;
   /** Throws while no new data may be stored. */

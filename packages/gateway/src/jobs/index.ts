@@ -161,6 +161,10 @@ export function createJobs(deps: JobsDeps) {
     await look();
   }
 
+  const dropAgent = (agentId: string) => {
+    for (const run of running.values()) if (run.owner === agentId) run.abort.abort();
+  };
+
   return {
     /** Decides about what a crash cut off, plans what always is, and begins. */
     start(): Promise<void> {
@@ -176,10 +180,17 @@ export function createJobs(deps: JobsDeps) {
     },
     /** Runs under way in this process. */
     running: runsOf,
+    /** Decides about what the last owner of an agent ran when it ended. */
+    async recover(agentId: string): Promise<void> {
+      const rows = await store.jobs.heldByOthers(deps.holder, [...kinds.keys()], [agentId]);
+      await takeOver(deps, kindOf, rows);
+    },
+    /** Ends the runs of an agent that another gateway has taken. */
+    dropAgent,
     /** Forgets the jobs of an agent that is removed for good, and ends their runs. */
     async removeAgent(agentId: string): Promise<void> {
       await store.commit(store.jobs.removeOwner(agentId));
-      for (const run of running.values()) if (run.owner === agentId) run.abort.abort();
+      dropAgent(agentId);
     },
     /** Begins nothing more, aborts what runs, and resolves when its end is stored. */
     async close(): Promise<void> {

@@ -1,4 +1,5 @@
-import { mkdir, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { writeFileAtomic } from "./atomic-file.ts";
@@ -18,6 +19,8 @@ export class HomeInUseError extends Error {}
 
 /** A home that only this process writes to. */
 export interface HomeLock {
+  /** The same for every process that locks this home; a copy of the home has another one. */
+  id(): Promise<string>;
   release(): Promise<void>;
 }
 
@@ -53,11 +56,30 @@ export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {
   }
   await writeFileAtomic(record, `${JSON.stringify({ pid: process.pid, startedAt: clock.now() })}\n`);
   return {
+    id: () => identify(dir),
     async release() {
       await rm(record, { force: true });
       if (file.isOpen) file.close();
     },
   };
+}
+
+/** The id stored with the lock, if it was made for this very file. */
+async function identify(dir: string): Promise<string> {
+  const record = join(dir, "home.json");
+  const { ino } = await stat(join(dir, "gateway.lock"));
+  try {
+    const known = JSON.parse((await readNamed(record, MAX_RECORD_BYTES)).toString("utf8")) as {
+      id?: unknown;
+      inode?: unknown;
+    };
+    if (typeof known.id === "string" && known.inode === ino) return known.id;
+  } catch {
+    // None yet, or none that can be read.
+  }
+  const id = randomUUID();
+  await writeFileAtomic(record, `${JSON.stringify({ id, inode: ino })}\n`);
+  return id;
 }
 
 async function readHolder(record: string): Promise<{ pid?: number | undefined }> {

@@ -1,7 +1,8 @@
 import { GatewayError } from "@agent-gateway/contract";
+import { NOT_HERE } from "../lib/not-here.ts";
 import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/index.ts";
-import { FencedError, NOT_HERE } from "../store/index.ts";
+import { FencedError } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
 import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";

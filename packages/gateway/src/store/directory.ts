@@ -1,14 +1,14 @@
 import { GatewayError } from "@agent-gateway/contract";
+import { NOT_HERE, NOT_HERE_HEADERS } from "../lib/not-here.ts";
 import type { Statement } from "./statement.ts";
 
 /** Another gateway owns the agent, or may by now; nothing was changed. */
 export class FencedError extends GatewayError {
   constructor() {
-    super("UNAVAILABLE", NOT_HERE);
+    super("UNAVAILABLE", NOT_HERE, { headers: NOT_HERE_HEADERS });
     this.name = "FENCED";
   }
 }
-export const NOT_HERE = "Another gateway serves this agent; send the request there, or try again later.";
 
 /** A gateway that uses the store. */
 export interface NodeEntry {
@@ -62,6 +62,8 @@ export interface Shared {
   readonly directory: Directory;
   /** Waits for whoever takes the agent at this moment, and fails its unit if the claim is of the past. */
   fence(claim: Pick<Claim, "agentId" | "bootId" | "fence">): Statement;
+  /** Reserves ids of messages in a row that nobody else gets; resolves to the first. */
+  reserveIds(count: number): Promise<number>;
   /** Whether a unit failed because of its fence. */
   isFenced(error: unknown): boolean;
 }

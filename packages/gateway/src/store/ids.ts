@@ -1,3 +1,4 @@
+import { GatewayError } from "@agent-gateway/contract";
 import type { Statement } from "./statement.ts";
 
 /** Ids reserved at a time. */
@@ -58,6 +59,72 @@ export function createIds(reserved: number): IdSource {
           stored = Math.max(stored, upto);
         },
       };
+    },
+  };
+}
+
+/** Ids that one gateway reserves from a store that others use as well. */
+const SHARED_BLOCK = 100_000;
+
+interface Block {
+  next: number;
+  end: number;
+}
+
+/**
+ * The same where several gateways give ids: each has blocks of its own. The next one is there before the current one is
+ * used up.
+ * @param reserve reserves ids in a row; resolves to the first
+ */
+export function createSharedIds(reserve: (count: number) => Promise<number>) {
+  let current: Block = { next: 1, end: 0 };
+  let ahead: Block | undefined;
+  let asked = false;
+  /** Raised when blocks asked for earlier are of no use any more. */
+  let renewals = 0;
+  const block = async (): Promise<Block> => {
+    const next = await reserve(SHARED_BLOCK);
+    return { next, end: next + SHARED_BLOCK - 1 };
+  };
+  const askAhead = () => {
+    const since = renewals;
+    if (asked) return;
+    asked = true;
+    void block()
+      .then((got) => {
+        if (since === renewals) ahead = got;
+      })
+      // The next message asks again.
+      .catch(() => {})
+      .finally(() => {
+        asked = false;
+      });
+  };
+  async function renew(): Promise<void> {
+    renewals++;
+    ahead = undefined;
+    const got = await block();
+    // Of several at once, the newest counts.
+    if (got.next > current.next) current = got;
+  }
+  return {
+    message(): number {
+      if (current.next > current.end && ahead) {
+        current = ahead;
+        ahead = undefined;
+      }
+      if (!ahead && current.end - current.next < SHARED_BLOCK / 2) askAhead();
+      if (current.next > current.end)
+        throw new GatewayError("UNAVAILABLE", "The store gives no ids at the moment.");
+      return current.next++;
+    },
+    /** Every id given after this is higher than all that any gateway was given before it was called. */
+    renew,
+    /** Ids in a row; resolves to the first of them. */
+    async range(count: number): Promise<number> {
+      const first = await reserve(count);
+      await renew();
+      return first;
     },
   };
 }

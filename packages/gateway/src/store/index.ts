@@ -4,7 +4,7 @@ import { answersOf, type Change, change, statementsOf } from "./change.ts";
 import { type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
-import { createIds, type Ids } from "./ids.ts";
+import { createIds, createSharedIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
 import type { PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
@@ -31,7 +31,6 @@ export {
   type Claim,
   type Directory,
   FencedError,
-  NOT_HERE,
   type NodeEntry,
   type Placement,
   type SeenNode,
@@ -181,6 +180,7 @@ export function createStore(driver: Driver): Store {
   const listeners = new Set<() => void>();
   const ids = createIds(driver.givenIds);
   const { shared } = driver;
+  const sharedIds = shared && createSharedIds(shared.reserveIds);
   let claimOf = (_agentId: string): Claim | undefined => undefined;
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();
@@ -212,14 +212,14 @@ export function createStore(driver: Driver): Store {
     };
   };
   /** Ids of messages in a row for a job; the first of them, once they are reserved durably. */
-  const range = async (count: number) => {
+  const ownRange = async (count: number) => {
     const first = ids.take(count);
     await commit();
     return first;
   };
   return {
     events: createEvents(sql),
-    ids: { message: ids.message },
+    ids: { message: sharedIds?.message ?? ids.message },
     logins: createLogins(sql),
     inbox: createInbox(sql),
     messages: createMessages(sql, driver.search.entry),
@@ -228,7 +228,7 @@ export function createStore(driver: Driver): Store {
     search: driver.search,
     media: createMedia(sql),
     removal: driver.removal,
-    imports: driver.imports(range),
+    imports: driver.imports(sharedIds?.range ?? ownRange),
     exports: driver.exports,
     jobs: createJobs(sql),
     positions: createPositions(sql),
@@ -244,7 +244,15 @@ export function createStore(driver: Driver): Store {
     commit,
     forAgent: shared ? forAgent : () => alone,
     shared: shared && {
-      directory: shared.directory,
+      directory: {
+        ...shared.directory,
+        async take(...which) {
+          const fence = await shared.directory.take(...which);
+          // Whatever the agent's last owner was given is below.
+          if (fence !== undefined) await sharedIds!.renew();
+          return fence;
+        },
+      },
       ownedBy(claims) {
         claimOf = claims;
       },

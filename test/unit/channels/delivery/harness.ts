@@ -57,8 +57,9 @@ export function startDelivery({
     close: async () => {},
   };
   const store = createStore(db);
-  const delivery = createDelivery({
+  const made = createDelivery({
     store,
+    serves: () => true,
     feed: {
       event: (told) => store.events.add({ ...told, at: clock.now() }),
     },
@@ -69,6 +70,13 @@ export function startDelivery({
     step: (label) => steps.push(label),
     journal: createJournal({ path: journal, boot: async () => boot ?? undefined, now: () => clock.now() }),
   });
+  const delivery = {
+    ...made,
+    async recover() {
+      await made.recover();
+      made.recovered();
+    },
+  };
   return {
     db,
     store,

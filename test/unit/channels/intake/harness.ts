@@ -127,6 +127,7 @@ export function startIntake({
   };
   const intake = createIntake({
     store,
+    serves: () => true,
     clock,
     log,
     agent: (id) => (id === "a" && !state.removed ? agent : undefined),

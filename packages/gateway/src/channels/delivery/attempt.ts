@@ -1,13 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import {
-  type AgentUnits,
-  FencedError,
-  NOT_HERE,
-  type Outbox,
-  type OutboxRow,
-  type Store,
-} from "../../store/index.ts";
+import { NOT_HERE } from "../../lib/not-here.ts";
+import { type AgentUnits, FencedError, type Outbox, type OutboxRow, type Store } from "../../store/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import { openOutgoing } from "../support/outgoing-file.ts";
 import type { ChannelAdapter, Content, Sendable, SendOutcome } from "../types.ts";

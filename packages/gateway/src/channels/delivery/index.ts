@@ -27,6 +27,8 @@ export interface DeliveryDeps {
   onOutcome(place: ChannelPlace, outcome: SendOutcome): void;
   step(label: ChannelStep): void;
   journal: Journal;
+  /** False for an agent of another gateway. */
+  serves(agentId: string): boolean;
 }
 
 /** Applies even if the provider asks for no pause at all. */
@@ -82,6 +84,7 @@ export function createDelivery(deps: DeliveryDeps) {
   const lanes = new Map<string, Lane>();
   const runs = new Set<Promise<void>>();
   const stopped = new AbortController();
+  let notes: ReturnType<Journal["past"]> | undefined;
   const laneKey = (place: ChannelPlace, chatId: string) => `${placeKey(place)}/${chatId}`;
 
   /** Retries until it succeeds, as losing the provider's answer would mean sending twice; undefined after a stop. */
@@ -295,7 +298,8 @@ export function createDelivery(deps: DeliveryDeps) {
   const unsettled = createUnsettled({ store, clock, wake });
   const wakeAll = async (): Promise<void> => {
     try {
-      for (const row of await outbox.waitingChats()) wake(placeOf(row), row.chat_id);
+      for (const row of await outbox.waitingChats())
+        if (deps.serves(row.agent_id)) wake(placeOf(row), row.chat_id);
     } catch (error) {
       log.error({ err: error }, "could not read the outbox; trying again");
       clock.after(STORE_RETRY_MS, wakeAll);
@@ -340,12 +344,17 @@ export function createDelivery(deps: DeliveryDeps) {
 
     receipt: createReceipts(deps),
 
-    /** After a start: settles the messages that were being sent, as far as their outcome is known. */
-    async recover(): Promise<void> {
-      const past = await journal.past();
+    /**
+     * Settles the messages of an agent, or of all, that were being sent, as far as their outcome is known. Only an earlier
+     * start on this home (`former`) left notes about that here.
+     */
+    async recover(agentId?: string, former = true): Promise<void> {
+      notes ??= journal.past();
+      const past = former ? await notes : () => "unsure" as const;
+      const units = agentId === undefined ? store : store.forAgent(agentId);
       const unsent: Change<boolean>[] = [];
       const told: Change[] = [];
-      for (const row of await outbox.beingSent()) {
+      for (const row of await outbox.beingSent(agentId)) {
         const found = past(row);
         const again = !ONCE.has(row.purpose);
         if (found === "unsure") {
@@ -357,9 +366,10 @@ export function createDelivery(deps: DeliveryDeps) {
         else if (again) unsent.push(outbox.unsent(row.id));
         else await settle(row, { status: "failed", reason: NEVER_SENT });
       }
-      await store.commit(...unsent, ...told, outbox.leaveUncertain(clock.now(), STOPPED));
-      journal.start();
+      await units.commit(...unsent, ...told, outbox.leaveUncertain(clock.now(), STOPPED, agentId));
     },
+    /** What the process before left is decided; its notes are no longer needed. */
+    recovered: journal.start,
     unsettled,
     forget: outbox.forget,
     abandon: outbox.abandon,

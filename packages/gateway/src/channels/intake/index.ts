@@ -114,7 +114,7 @@ export function createIntake(deps: IntakeDeps) {
   const open = (row: InboxRow): boolean => {
     const agent = deps.agent(row.agent_id);
     const place = placeOf(row);
-    if (agent?.[place.channel]?.enabled !== true) return false;
+    if (!deps.serves(row.agent_id) || agent?.[place.channel]?.enabled !== true) return false;
     return deps.adapter(place) !== undefined || !isEnabled(agent, place.channel);
   };
 
@@ -351,7 +351,7 @@ export function createIntake(deps: IntakeDeps) {
     if (stopped.signal.aborted) return;
     try {
       for (const { id } of await inbox.commands()) wakeCommand(id);
-      for (const chat of await inbox.waitingChats()) wake(chat);
+      for (const chat of await inbox.waitingChats()) if (deps.serves(chat.agent_id)) wake(chat);
     } catch (error) {
       log.error({ err: error }, "could not read the waiting messages; trying again");
       clock.after(RETRY_FIRST_MS, wakeAll);
@@ -367,7 +367,8 @@ export function createIntake(deps: IntakeDeps) {
     wakeAll: () => void wakeAll(),
     cutOff: turns.cutOff,
     /** Runs after the sessions room has closed the turns that a crash cut off. */
-    recover: () => store.commit(inbox.putBackAll()),
+    recover: (agentId?: string) =>
+      (agentId === undefined ? store : store.forAgent(agentId)).commit(inbox.putBackAll(agentId)),
     forget: inbox.forget,
     abandon: inbox.abandon,
     queued: inbox.queued,

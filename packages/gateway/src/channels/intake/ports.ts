@@ -73,6 +73,8 @@ export interface IntakeDeps {
   clock: Clock;
   log: Logger;
   agent(agentId: string): AgentConfig | undefined;
+  /** False for an agent of another gateway: its messages are only stored. */
+  serves(agentId: string): boolean;
   adapter(place: ChannelPlace): ChannelAdapter | undefined;
   access: AccessPort;
   delivery: Delivery;

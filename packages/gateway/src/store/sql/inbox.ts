@@ -55,8 +55,8 @@ export interface Inbox {
   ): Change;
   /** `turn` → `waiting`, as if their turn had not begun. */
   putBack(ids: readonly number[]): Change;
-  /** The same for every message, once each turn that a crash cut off is closed. */
-  putBackAll(): Change;
+  /** The same for every message, or those of an agent, once each turn that a crash cut off is closed. */
+  putBackAll(agentId?: string): Change;
   /** Open → settled; answers whether any was open. */
   settle(ids: readonly number[], state: "done" | "denied", now: number, note: string | null): Change<boolean>;
   /** Changes nothing, but succeeds only if there is room to write. */
@@ -71,6 +71,9 @@ export interface Inbox {
 const OPEN = "state IN ('waiting', 'command', 'turn')";
 
 const marks = (values: readonly unknown[]) => values.map(() => "?").join(", ");
+
+const ofAgent = (agentId: string | undefined) => (agentId === undefined ? "" : "AND agent_id = ?");
+const given = (agentId: string | undefined) => (agentId === undefined ? [] : [agentId]);
 
 export function createInbox({ read }: Sql): Inbox {
   return {
@@ -159,8 +162,13 @@ export function createInbox({ read }: Sql): Inbox {
           ...ids,
         ),
       ),
-    putBackAll: () =>
-      change(sql(`UPDATE channel_inbox SET state = 'waiting' WHERE ${OPEN} AND state = 'turn'`)),
+    putBackAll: (agentId) =>
+      change(
+        sql(
+          `UPDATE channel_inbox SET state = 'waiting' WHERE ${OPEN} AND state = 'turn' ${ofAgent(agentId)}`,
+          ...given(agentId),
+        ),
+      ),
     settle: (ids, state, now, note) =>
       hitting(
         sql(

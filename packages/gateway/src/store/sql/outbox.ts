@@ -49,8 +49,8 @@ export interface Outbox extends Outcomes {
   loseProgress(inbox: number | null): Change;
   /** A progress message that was not sent yet is no longer needed. */
   dropProgress(inbox: number): Change;
-  /** What was being sent when the gateway ended, oldest first. */
-  beingSent(): Promise<OutboxRow[]>;
+  /** What was being sent when the gateway ended, oldest first; of all agents or one. */
+  beingSent(agentId?: string): Promise<OutboxRow[]>;
   /** Deletes rows that were settled before `before`. */
   forget(before: number): Change;
 }
@@ -159,7 +159,12 @@ export function createOutbox(port: Sql): Outbox {
           inbox,
         ),
       ),
-    beingSent: () => read(`SELECT * FROM channel_outbox WHERE ${OPEN} AND state = 'sending' ORDER BY id`),
+    beingSent: (agentId) =>
+      read(
+        `SELECT * FROM channel_outbox WHERE ${OPEN} AND state = 'sending'
+           ${agentId === undefined ? "" : "AND agent_id = ?"} ORDER BY id`,
+        agentId === undefined ? [] : [agentId],
+      ),
     forget: (before) => change(sql("DELETE FROM channel_outbox WHERE settled_at < ?", before)),
   };
 }

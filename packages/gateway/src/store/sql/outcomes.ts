@@ -32,7 +32,7 @@ export interface Outcomes {
    * After a crash it is unknown whether these went out. Their chat's owner decides, who knows what the provider allows;
    * direct messages, whose caller is gone, and progress messages, which are no longer useful, end here.
    */
-  leaveUncertain(now: number, reason: string): Change;
+  leaveUncertain(now: number, reason: string, agentId?: string): Change;
   /** Messages with the key that may have arrived, or may do so at this moment. */
   uncertain(place: StoredPlace, key: string): Promise<UncertainRow[]>;
   /** Messages that the provider accepted under this id. */
@@ -94,20 +94,25 @@ export function createOutcomes({ read, slow }: Sql): Outcomes {
           id,
         ),
       ),
-    leaveUncertain: (now, reason) =>
-      change(
+    leaveUncertain(now, reason, agentId) {
+      const which = agentId === undefined ? "" : "AND agent_id = ?";
+      const given = agentId === undefined ? [] : [agentId];
+      return change(
         sql(
           `UPDATE channel_outbox SET state = 'unknown', settled_at = ?, reason = ?
-           WHERE ${OPEN} AND state = 'sending' AND purpose IN ('direct', 'progress')`,
+           WHERE ${OPEN} AND state = 'sending' AND purpose IN ('direct', 'progress') ${which}`,
           now,
           reason,
+          ...given,
         ),
         sql(
           `UPDATE channel_outbox SET state = 'pending', next_at = 0, reason = ?,
-             uncertain_at = coalesce(uncertain_at, sending_at) WHERE ${OPEN} AND state = 'sending'`,
+             uncertain_at = coalesce(uncertain_at, sending_at) WHERE ${OPEN} AND state = 'sending' ${which}`,
           reason,
+          ...given,
         ),
-      ),
+      );
+    },
     uncertain({ agentId, channel, account }, key) {
       const which = [agentId, channel, account, key];
       return read(`${SELECT} WHERE ${UNKNOWN} UNION ALL ${SELECT} WHERE ${UNDER_WAY}`, [...which, ...which]);

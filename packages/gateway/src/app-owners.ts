@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { AgentConfig } from "./config/index.ts";
+import { oneLine } from "./lib/one-line.ts";
+import { createOwners, ensureMarker, type OwnersDeps, readMarker } from "./owners/index.ts";
+import type { Store } from "./store/index.ts";
+
+const MAX_NAME_CHARS = 64;
+
+/** What the owner of agents asks of the other rooms. */
+interface Rooms {
+  server: { recheck(): void };
+  sessions: { recover(agentId?: string): Promise<unknown>; stopAgent(agentId: string): Promise<void> };
+  channels: {
+    recover(agentId: string | undefined, former: boolean): Promise<void>;
+    recovered(): void;
+    reconfigure(): Promise<void>;
+    lookAgain(): void;
+  };
+  jobs: { recover(agentId: string): Promise<void>; dropAgent(agentId: string): void };
+}
+
+interface AppOwnersDeps extends Pick<OwnersDeps, "clock" | "log"> {
+  rows: Pick<Store, "shared">;
+  env: Readonly<Record<string, string | undefined>>;
+  config(): {
+    gateway: { cluster: { leaseMs: number } };
+    agents: readonly AgentConfig[];
+  };
+  /** Id of this home, the same for every start on it. */
+  homeId(): Promise<string>;
+  /** Once all of them are there. */
+  rooms(): Rooms;
+  /** Begins what is to go on for the agents that are served. */
+  apply(): void;
+}
+
+/** Which agents this gateway serves, as far as others can share its store. Alone, it serves all, and writes nothing. */
+export async function createAppOwners({
+  rows: { shared },
+  env,
+  config,
+  homeId,
+  rooms,
+  apply,
+  ...base
+}: AppOwnersDeps) {
+  let recovered = false;
+  let started = false;
+  const owners =
+    shared &&
+    createOwners({
+      ...base,
+      directory: shared.directory,
+      node: {
+        bootId: randomUUID(),
+        name: oneLine(env.GATEWAY_NODE_NAME ?? hostname(), MAX_NAME_CHARS) ?? "gateway",
+        address: env.GATEWAY_NODE_ADDRESS ?? "",
+        home: await homeId(),
+      },
+      leaseMs: () => config().gateway.cluster.leaseMs,
+      agents: () => config().agents,
+      readMarker,
+      ensureMarker,
+      async recover(agentId, former) {
+        const { sessions, channels, jobs } = rooms();
+        await sessions.recover(agentId);
+        // The notes of an earlier start are there until this one begins to send.
+        await channels.recover(agentId, former && !recovered);
+        await jobs.recover(agentId);
+      },
+      onTaken: () => started && apply(),
+      async onLost(agentId) {
+        const { server, sessions, channels, jobs } = rooms();
+        server.recheck();
+        jobs.dropAgent(agentId);
+        await Promise.all([sessions.stopAgent(agentId), channels.reconfigure()]);
+      },
+      onLook: () => started && rooms().channels.lookAgain(),
+    });
+  if (owners) shared.ownedBy(owners.claim);
+  const serves = owners?.owns ?? (() => true);
+  return {
+    serves,
+    served: () => config().agents.filter(({ id }) => serves(id)),
+    /** Takes what can be taken at once, and closes what was left open there, before anything else is accepted. */
+    async recover(): Promise<void> {
+      const { sessions, channels } = rooms();
+      if (owners) await owners.start();
+      else {
+        await sessions.recover();
+        await channels.recover(undefined, true);
+      }
+      recovered = true;
+      channels.recovered();
+    },
+    /** The gateway serves; what is taken from now on begins at once. */
+    begin(): void {
+      started = true;
+      if (owners) apply();
+    },
+    /** An agent was removed for good. */
+    removed: async (agentId: string) => owners?.removed(agentId),
+    /** Frees everything; call when nothing goes on any more. */
+    close: async () => owners?.close(),
+  };
+}

@@ -1,0 +1,248 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Claim, Directory, NodeEntry, Placement, SeenNode } from "../store/index.ts";
+import { createJudge, GAP_MS } from "./judge.ts";
+import { BEAT_MS, createLease } from "./lease.ts";
+import { MARKER } from "./marker.ts";
+
+export { ensureMarker, readMarker } from "./marker.ts";
+
+/** What this room needs to know of an agent. */
+interface OwnedAgent {
+  id: string;
+  workspace: string;
+}
+
+export interface OwnersDeps {
+  directory: Directory;
+  node: NodeEntry;
+  clock: Clock;
+  log: Logger;
+  leaseMs(): number;
+  agents(): readonly OwnedAgent[];
+  readMarker(workspace: string): Promise<string | undefined>;
+  ensureMarker(workspace: string): Promise<string | undefined>;
+  /**
+   * Closes what the last owner of an agent left open; `former` when that was an earlier start on the same home. Runs
+   * before anything else happens with the agent.
+   */
+  recover(agentId: string, former: boolean): Promise<void>;
+  /** An agent can be served from now on. */
+  onTaken(agentId: string): void;
+  /** An agent must not be served any more; resolves when nothing of it goes on here. */
+  onLost(agentId: string): Promise<void>;
+  /** Called after each look while others are registered: they may have stored something for agents of this one. */
+  onLook(): void;
+}
+
+interface Tenure extends Claim {
+  /** Recovery is done. */
+  ready: boolean;
+  ended: boolean;
+}
+
+/** Agents that are taken at the same time. */
+const TAKEN_AT_ONCE = 8;
+/** A gateway that has been silent for this long is forgotten, with what it still owns. */
+const FORGET_MS = 600_000;
+
+/** Which agents this gateway owns, among all that share its store. */
+export function createOwners(deps: OwnersDeps) {
+  const { directory, node, clock, log } = deps;
+  const judge = createJudge();
+  const tenures = new Map<string, Tenure>();
+  /** Agents that were lost, until nothing of them goes on here. */
+  const leaving = new Map<string, Promise<void>>();
+  const told = new Map<string, string>();
+  let others = false;
+  let storeWorks = true;
+  let closed = false;
+  let cancelLook = () => {};
+  let looking: Promise<void> = Promise.resolve();
+
+  const lease = createLease({
+    clock,
+    leaseMs: deps.leaseMs,
+    beat: () => directory.beat(node),
+    shared: () => others,
+    onOver: () => endAll("could not renew its lease in time"),
+    onBeat(error) {
+      if (storeWorks === (error === undefined)) return;
+      storeWorks = error === undefined;
+      if (!storeWorks) log.warn({ err: error }, "could not renew the lease; trying again");
+    },
+  });
+
+  function end(tenure: Tenure, why: string): void {
+    if (tenure.ended) return;
+    tenure.ended = true;
+    const { agentId } = tenure;
+    if (tenures.get(agentId) === tenure) tenures.delete(agentId);
+    log.warn({ agent: agentId, fence: tenure.fence }, `gave up an agent: this gateway ${why}`);
+    const left = deps
+      .onLost(agentId)
+      .catch((error) => log.error({ err: error, agent: agentId }, "could not end everything of an agent"))
+      .finally(() => leaving.delete(agentId));
+    leaving.set(agentId, left);
+  }
+  const endAll = (why: string) => {
+    for (const tenure of [...tenures.values()]) end(tenure, why);
+  };
+
+  const begin = (agentId: string, fence: number): Tenure => {
+    const tenure: Tenure = {
+      agentId,
+      bootId: node.bootId,
+      fence,
+      ready: false,
+      ended: false,
+      holds: () => !tenure.ended && lease.good(),
+      refused: () => end(tenure, "no longer owns it"),
+    };
+    tenures.set(agentId, tenure);
+    return tenure;
+  };
+
+  /** Tells once why an agent cannot be taken. */
+  const tell = (agentId: string, why: string) => {
+    if (told.get(agentId) === why) return;
+    told.set(agentId, why);
+    log.warn({ agent: agentId }, why);
+  };
+
+  /** The id of the workspace if it is the one that the store knows. */
+  async function workspaceOf(
+    agent: OwnedAgent,
+    placement: Placement | undefined,
+  ): Promise<string | undefined> {
+    const known = placement?.workspace ?? undefined;
+    const found = await (known === undefined ? deps.ensureMarker : deps.readMarker)(agent.workspace);
+    if (found !== undefined && (known === undefined || found === known)) return found;
+    tell(
+      agent.id,
+      known === undefined
+        ? `does not serve this agent: ${MARKER} in its workspace cannot be written`
+        : `does not serve this agent: its workspace is not the one that the store knows; if it is the right folder, its file ${MARKER} has to contain ${known}`,
+    );
+    return undefined;
+  }
+
+  async function take(agent: OwnedAgent, placement: Placement | undefined, former: boolean): Promise<void> {
+    const workspace = await workspaceOf(agent, placement);
+    if (workspace === undefined || closed || !lease.good()) return;
+    const fence = await directory.take(agent.id, { bootId: node.bootId, workspace }, placement);
+    if (fence === undefined || closed || tenures.has(agent.id)) return;
+    told.delete(agent.id);
+    const tenure = begin(agent.id, fence);
+    try {
+      await deps.recover(agent.id, former);
+    } catch (error) {
+      log.error({ err: error, agent: agent.id }, "could not recover an agent; trying again");
+      // The next look finds the agent placed here, and takes it anew.
+      return end(tenure, "could not recover it");
+    }
+    if (!tenure.holds()) return end(tenure, "could not renew its lease in time");
+    tenure.ready = true;
+    log.info({ agent: agent.id, fence, from: placement?.bootId ?? null }, "took an agent");
+    deps.onTaken(agent.id);
+  }
+
+  /** An earlier start on the same home; the lock on the home proves that it is dead. */
+  const isFormer = (other: SeenNode) => other.home === node.home && other.bootId !== node.bootId;
+
+  async function lookOnce(): Promise<void> {
+    const sent = clock.elapsed();
+    const { nodes, placements } = await directory.look();
+    const got = clock.elapsed();
+    const silent = judge.read(nodes, sent, got);
+    if (closed) return;
+    others = nodes.some((other) => other.bootId !== node.bootId && !isFormer(other));
+    lease.check();
+    const placed = new Map(placements.map((placement) => [placement.agentId, placement]));
+    for (const tenure of [...tenures.values()]) {
+      if ((placed.get(tenure.agentId)?.fence ?? 0) > tenure.fence) end(tenure, "no longer owns it");
+    }
+    const formers = new Set(nodes.filter(isFormer).map(({ bootId }) => bootId));
+    const living = nodes.filter(
+      (other) => !isFormer(other) && (silent.get(other.bootId) ?? 0) < deps.leaseMs(),
+    );
+    const owners = new Set(living.map(({ bootId }) => bootId));
+    owners.delete(node.bootId);
+    const agents = deps.agents();
+    const free = agents.filter(({ id }) => {
+      const owner = placed.get(id)?.bootId ?? node.bootId;
+      return !tenures.has(id) && !leaving.has(id) && !owners.has(owner);
+    });
+    for (let at = 0; at < free.length && lease.good(); at += TAKEN_AT_ONCE) {
+      // Who was dead then may have come back.
+      if (clock.elapsed() - got > GAP_MS) break;
+      const some = free.slice(at, at + TAKEN_AT_ONCE);
+      await Promise.all(
+        some.map((agent) => {
+          const placement = placed.get(agent.id);
+          return tryToTake(agent, placement, formers.has(placement?.bootId ?? ""));
+        }),
+      );
+    }
+    const own = new Set(agents.map(({ id }) => id));
+    for (const tenure of [...tenures.values()]) if (!own.has(tenure.agentId)) await release(tenure);
+    for (const other of nodes) {
+      if (isFormer(other) || silent.get(other.bootId)! >= FORGET_MS) await directory.leave(other.bootId);
+    }
+    if (others) deps.onLook();
+  }
+  const tryToTake = (agent: OwnedAgent, placement: Placement | undefined, former: boolean) =>
+    take(agent, placement, former).catch((error) =>
+      log.warn({ err: error, agent: agent.id }, "could not take an agent; trying again"),
+    );
+
+  async function release(tenure: Tenure, options?: { forget?: boolean }): Promise<void> {
+    end(tenure, "has it no more in its configuration");
+    await leaving.get(tenure.agentId);
+    await directory.free(tenure.agentId, node.bootId, options);
+  }
+
+  const look = (): Promise<void> => {
+    const began = clock.elapsed();
+    looking = lookOnce()
+      .catch((error) => {
+        if (!closed) log.warn({ err: error }, "could not look who owns the agents; trying again");
+      })
+      .finally(() => {
+        cancelLook();
+        if (closed) return;
+        cancelLook = clock.after(Math.max(BEAT_MS / 4, began + BEAT_MS - clock.elapsed()), () => void look());
+      });
+    return looking;
+  };
+
+  return {
+    /** Registers this gateway and takes what it may take at once. */
+    async start(): Promise<void> {
+      await lease.start();
+      await look();
+    },
+    /** True while this gateway serves the agent. */
+    owns: (agentId: string): boolean => {
+      const tenure = tenures.get(agentId);
+      return tenure?.ready === true && tenure.holds();
+    },
+    /** What units of the agent carry; undefined while it is not this gateway's. */
+    claim: (agentId: string): Claim | undefined => tenures.get(agentId),
+    /** The agent was removed for good: one that is made later under its id has another workspace. */
+    async removed(agentId: string): Promise<void> {
+      const tenure = tenures.get(agentId);
+      if (tenure) await release(tenure, { forget: true });
+    },
+    /** Frees everything, so that others can take it at once. Call when nothing goes on any more. */
+    async close(): Promise<void> {
+      closed = true;
+      cancelLook();
+      lease.close();
+      for (const tenure of tenures.values()) tenure.ended = true;
+      tenures.clear();
+      await directory.leave(node.bootId);
+    },
+  };
+}
+export type Owners = ReturnType<typeof createOwners>;

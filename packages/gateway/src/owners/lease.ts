@@ -1,0 +1,77 @@
+import type { Clock } from "../lib/clock.ts";
+
+/** Share of the lease after which an owner that could not renew acts no more; others take its agents after all of it. */
+const SELF_STOP = 0.6;
+export const BEAT_MS = 1_000;
+/** A beat that was not answered by then counts as lost; should it be answered later, it still counts from its start. */
+const BEAT_LIMIT_MS = 2_000;
+
+export interface LeaseDeps {
+  clock: Clock;
+  leaseMs(): number;
+  beat(): Promise<void>;
+  /** True while another gateway is registered: alone, nobody can take anything. */
+  shared(): boolean;
+  /** Called when the lease is over, and not again before it was good once more. */
+  onOver(): void;
+  onBeat(error: unknown): void;
+}
+
+/** Renews the lease of this process, and knows until when it may act. */
+export function createLease({ clock, leaseMs, beat, shared, onOver, onBeat }: LeaseDeps) {
+  let sentAt = Number.NEGATIVE_INFINITY;
+  let told = true;
+  let cancelBeat = () => {};
+  let cancelEnd = () => {};
+  let closed = false;
+  const end = () => sentAt + SELF_STOP * leaseMs();
+  const good = () => !closed && (clock.elapsed() < end() || (!shared() && sentAt >= 0));
+  const check = () => {
+    cancelEnd();
+    if (closed || told) return;
+    // Alone, it does not end; whether it is still alone is looked at again then.
+    if (good()) cancelEnd = clock.after(Math.max(BEAT_MS / 4, end() - clock.elapsed()), check);
+    else {
+      told = true;
+      onOver();
+    }
+  };
+
+  async function renew(): Promise<void> {
+    const sent = clock.elapsed();
+    try {
+      await beat();
+      // It may have been over in between, while this process or its timers stood still.
+      check();
+      // What counts is when it was sent: the answer may have been on its way for long.
+      sentAt = Math.max(sentAt, sent);
+      if (clock.elapsed() < end()) told = false;
+      check();
+      onBeat(undefined);
+    } catch (error) {
+      onBeat(error);
+    }
+  }
+  async function once(): Promise<void> {
+    const sent = clock.elapsed();
+    const { promise: limit, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(BEAT_LIMIT_MS, resolve);
+    await Promise.race([renew(), limit]);
+    cancel();
+    if (closed) return;
+    cancelBeat();
+    cancelBeat = clock.after(Math.max(0, sent + BEAT_MS - clock.elapsed()), () => void once());
+  }
+
+  return {
+    /** Begins; resolves after the first beat, or its limit. */
+    start: once,
+    good,
+    check,
+    close() {
+      closed = true;
+      cancelBeat();
+      cancelEnd();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { numbersOf } from "../../fixtures/shuffle.ts";
+import { simulatedCluster } from "./cluster.ts";
+
+const RUNS = Number(process.env.OWNERS_RUNS ?? 500);
+const LEASE_MS = 5_000;
+const AGENTS = ["a", "b", "c"];
+
+/** One life of two or three gateways: pauses, cut lines, set clocks, deaths and restarts, in an order of its own. */
+async function live(seed: number): Promise<string[]> {
+  const random = numbersOf(seed);
+  for (let n = 0; n < 10; n++) random();
+  const cluster = simulatedCluster(random, LEASE_MS, AGENTS);
+  const count = random() < 0.5 ? 2 : 3;
+  let starts = 0;
+  const start = (home: string) => cluster.join(`${home}.${starts++}`, home);
+  const nodes = Array.from({ length: count }, (_, index) => start(`home${index}`));
+  for (let round = 0; round < 6; round++) {
+    await cluster.run(cluster.now() + random() * 4_000);
+    const index = Math.floor(random() * count);
+    const node = nodes[index]!;
+    const what = random();
+    if (what < 0.3) node.pause(random() * 3 * LEASE_MS);
+    else if (what < 0.6) node.cut(random() * 3 * LEASE_MS);
+    else if (what < 0.75) node.jump((random() - 0.5) * 7_200_000);
+    else if (what < 0.9) {
+      node.kill();
+      nodes[index] = start(`home${index}`);
+    } else for (const each of nodes) each.cut(random() * 2 * LEASE_MS);
+  }
+  // All faults are over by then, and everything has been taken.
+  await cluster.run(cluster.now() + 3 * LEASE_MS + LEASE_MS + 12_000);
+  const { violations } = cluster;
+  for (const agent of AGENTS) {
+    const by = nodes.filter(({ owners }) => owners.owns(agent)).map(({ name }) => name);
+    if (by.length !== 1) violations.push(`${agent} is served by ${by.length} gateways at the end`);
+  }
+  return violations;
+}
+
+it(`never lets two gateways act for an agent, and leaves none without one: ${RUNS} orders [OWN-1, OWN-2]`, async () => {
+  const from = Number(process.env.OWNERS_SEED ?? 1);
+  for (let seed = from; seed < from + RUNS; seed++) {
+    const violations = await live(seed);
+    expect(violations, `seed ${seed}`).toEqual([]);
+  }
+}, 600_000);
