@@ -6,4 +6,7 @@ export const owners: Record<string, string> = {
   "OWN-1":
     "Of several gateways on one store no two act for an agent at once: one that could not renew stops at 60 % of the lease, and another takes over after all of it, by its own monotonic clock and without a gap in its readings.",
   "OWN-2": "Every agent has an owner again once a pause, a cut line or a death is over.",
+  "OWN-3":
+    "A gateway answers 503 UNAVAILABLE with Retry-After for agents of another, and harms nothing of theirs.",
+  "OWN-4": "The agents of a gateway that was killed are taken by another within the lease and five seconds.",
 };

@@ -8,6 +8,9 @@ interface Timer {
   task: () => void;
 }
 
+/** Share of the messages that take nearly as long as anybody waits. */
+const SLOW = Number(process.env.SLOW ?? 0);
+
 /** What the simulated store holds. Each of its operations takes effect at one moment. */
 export function simulatedStore() {
   const nodes = new Map<string, SeenNode>();
@@ -87,10 +90,12 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
       new Promise((resolve, reject) => {
         const lost = () => own(now + 2_000, () => reject(new Error("timed out")));
         if (state.cutUntil > now) return void lost();
-        at(now + random() * 20, async () => {
-          const answer = await work();
+        // Now and then it takes nearly as long as anybody waits.
+        const slow = () => random() * (random() < SLOW ? 1_900 : 20);
+        at(now + slow(), async () => {
+          const answer = await work().catch((error: Error) => error);
           if (state.cutUntil > now) lost();
-          else own(now + random() * 20, () => resolve(answer));
+          else own(now + slow(), () => (answer instanceof Error ? reject(answer) : resolve(answer)));
         });
       });
     const { operations } = store;

@@ -248,7 +248,7 @@ export function createChannels(deps: ChannelsDeps) {
     /**
      * Decides about what a crash, or the last owner of an agent, left behind; runs before anything else accepts a message.
      */
-    async recover(agentId: string | undefined, former: boolean) {
+    async recover(agentId?: string, former = true) {
       await delivery.recover(agentId, former);
       await intake.recover(agentId);
     },

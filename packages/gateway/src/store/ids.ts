@@ -63,8 +63,8 @@ export function createIds(reserved: number): IdSource {
   };
 }
 
-/** Ids that one gateway reserves from a store that others use as well. */
-const SHARED_BLOCK = 100_000;
+/** Ids that one gateway reserves at a time from a store that others use as well. */
+export const IDS_AT_ONCE = 100_000;
 
 interface Block {
   next: number;
@@ -74,17 +74,18 @@ interface Block {
 /**
  * The same where several gateways give ids: each has blocks of its own. The next one is there before the current one is
  * used up.
+ * @param before the id before the first block, which is reserved already
  * @param reserve reserves ids in a row; resolves to the first
  */
-export function createSharedIds(reserve: (count: number) => Promise<number>) {
-  let current: Block = { next: 1, end: 0 };
+export function createSharedIds(before: number, reserve: (count: number) => Promise<number>) {
+  let current: Block = { next: before + 1, end: before + IDS_AT_ONCE };
   let ahead: Block | undefined;
   let asked = false;
   /** Raised when blocks asked for earlier are of no use any more. */
   let renewals = 0;
   const block = async (): Promise<Block> => {
-    const next = await reserve(SHARED_BLOCK);
-    return { next, end: next + SHARED_BLOCK - 1 };
+    const next = await reserve(IDS_AT_ONCE);
+    return { next, end: next + IDS_AT_ONCE - 1 };
   };
   const askAhead = () => {
     const since = renewals;
@@ -113,7 +114,7 @@ export function createSharedIds(reserve: (count: number) => Promise<number>) {
         current = ahead;
         ahead = undefined;
       }
-      if (!ahead && current.end - current.next < SHARED_BLOCK / 2) askAhead();
+      if (!ahead && current.end - current.next < IDS_AT_ONCE / 2) askAhead();
       if (current.next > current.end)
         throw new GatewayError("UNAVAILABLE", "The store gives no ids at the moment.");
       return current.next++;

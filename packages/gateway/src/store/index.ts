@@ -180,7 +180,7 @@ export function createStore(driver: Driver): Store {
   const listeners = new Set<() => void>();
   const ids = createIds(driver.givenIds);
   const { shared } = driver;
-  const sharedIds = shared && createSharedIds(shared.reserveIds);
+  const sharedIds = shared && createSharedIds(driver.givenIds, shared.reserveIds);
   let claimOf = (_agentId: string): Claim | undefined => undefined;
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();

@@ -9,6 +9,7 @@ import { toldAs } from "./problems.ts";
 import { EXIT_CONFIG, migrate } from "./schema.ts";
 import { checkServer } from "./server.ts";
 import { pathOf, settings } from "./settings.ts";
+import { createShared, reserveFirst } from "./shared.ts";
 import { numbered } from "./statement-text.ts";
 import { createUnits } from "./units.ts";
 
@@ -74,14 +75,7 @@ export async function openPostgres(
     const extension = await checkServer(first, warn);
     await migrate(first, place.schema, clock, gateway);
     path = pathOf(place.schema, extension);
-    const [, given] = await first.run(
-      [
-        settings(path, LIMITS_MS.short),
-        { text: "SELECT reserved FROM id_blocks WHERE name = 'message'", values: [] },
-      ],
-      LIMITS_MS.short,
-    );
-    givenIds = Number(given!.rows[0]!.reserved);
+    givenIds = await reserveFirst(first, path);
   } finally {
     first.close();
   }
@@ -106,6 +100,7 @@ export async function openPostgres(
     slow: reading("long"),
     write: units.write,
     givenIds,
+    shared: createShared(pool, path),
     search: { find: missing("Search"), entry: () => [] },
     removal: {
       clear: missing("Removal of messages"),

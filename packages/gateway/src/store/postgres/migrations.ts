@@ -116,4 +116,10 @@ export const MIGRATIONS: readonly string[] = [
      at BIGINT NOT NULL DEFAULT (extract(epoch FROM now()) * 1000)::bigint, result TEXT,
      PRIMARY KEY (unit, n));
    CREATE INDEX units_at ON units USING brin (at);`,
+  `CREATE TABLE nodes (
+     boot_id TEXT COLLATE "C" PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL, home TEXT COLLATE "C" NOT NULL,
+     counter BIGINT NOT NULL);
+   CREATE TABLE placements (
+     agent_id TEXT COLLATE "C" PRIMARY KEY, boot_id TEXT COLLATE "C", fence BIGINT NOT NULL, workspace TEXT);
+   CREATE INDEX placements_boot ON placements (boot_id);`,
 ];
