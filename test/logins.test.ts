@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Gateway, KEYS, startGateway } from "./harness.ts";
+import { type Gateway, KEYS, readFrames, startGateway } from "./harness.ts";
 
 /** The token of a fresh login. */
 async function logIn(gateway: Gateway, key: string = KEYS.admin): Promise<string> {
@@ -43,4 +43,25 @@ it("does not ask for the key again after a restart or a crash, unless the login 
   await gateway.stop();
   await using last = await startGateway({ home });
   expect(await asked(last, kept)).toBe(false);
+});
+
+it("ends the streams of a login that is ended, and no others [LOGIN-3]", async () => {
+  await using gateway = await startGateway();
+  const follow = async (token: string) => {
+    const headers = cookie(gateway, token);
+    const response = await gateway.request("GET", "/api/v1/events", { key: null, headers });
+    expect(response.status).toBe(200);
+    const codes = async () => {
+      const found: unknown[] = [];
+      for await (const { data } of readFrames(response)) if (data.type === "error") found.push(data.code);
+      return found;
+    };
+    return { ended: codes() };
+  };
+  const [leaving, staying] = [await logIn(gateway), await logIn(gateway)];
+  const [left, stayed] = [await follow(leaving), await follow(staying)];
+  await gateway.request("POST", "/dashboard/logout", { key: null, headers: cookie(gateway, leaving) });
+  expect(await left.ended).toEqual(["API_KEY_INVALID"]);
+  await gateway.stop();
+  expect(await stayed.ended).toEqual([]);
 });

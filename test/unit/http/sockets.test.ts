@@ -156,6 +156,25 @@ describe("a WebSocket route", () => {
     expect(await Promise.all(ended)).toEqual([4401, 4401]);
   });
 
+  it("ends with the login that it was opened with, as does a ticket [LOGIN-3]", async () => {
+    const { server, dial, closing, issue } = await rig();
+    await using _server = server;
+    const cookieOf = async () => {
+      const { headers } = await server.ask("POST", "/dashboard/login", { body: { key: "the-admin-key" } });
+      return String(headers["set-cookie"]).split(";")[0]!;
+    };
+    const cookie = await cookieOf();
+    const principal = server.sessions.check(cookie.split("=")[1]!)!;
+    const { socket } = await dial(`${PATH}?ticket=${await issue({ principal })}`);
+    const late = await issue({ principal });
+    const code = closing(socket);
+    await server.ask("POST", "/dashboard/logout", { headers: { cookie } });
+    expect(await code).toBe(4401);
+    // Not even where the same key has opened another login.
+    await cookieOf();
+    expect((await dial(`${PATH}?ticket=${late}`)).refused).toEqual([403, "API_KEY_INVALID"]);
+  });
+
   it("closes with 1001 when the gateway stops, also under a peer that does not answer [WS-4]", async () => {
     const { server, clock, dial, closing } = await rig();
     const admin = { "x-api-key": "the-admin-key" };

@@ -7,6 +7,8 @@ export interface Principal {
   /** Names the key to its owner: its configured `id`, else the beginning of its hash; null without a key. */
   keyId: string | null;
   level: "key" | "write" | "admin";
+  /** Names the dashboard login that it speaks through, without giving it away. */
+  login?: string;
   /** Agents that it may access. */
   agents: "*" | ReadonlySet<string>;
 }

@@ -20,6 +20,8 @@ export interface DashboardSessions {
   open(keyId: string): Promise<{ token: string; expiresAt: number }>;
   /** The session's principal (admin level); undefined if it is unknown, expired, or its key is gone. */
   check(token: string): Principal | undefined;
+  /** Whether the session that a principal speaks through is over. Looking does not extend it. */
+  isOver(principal: Principal): boolean;
   /**
    * Ends the session at once; resolves when it cannot come back after a restart.
    * @throws GatewayError `UNAVAILABLE` when that could not be stored.
@@ -138,8 +140,14 @@ export function createDashboardSessions({
         id: `${ID_PREFIX}${session.keyId}`,
         keyId: opener.keyId,
         level: "admin",
+        login: digest,
         agents: opener.agents,
       };
+    },
+    isOver({ login }) {
+      if (login === undefined) return false;
+      const session = sessions.get(login);
+      return !session || isOver(session);
     },
     async close(token) {
       const digest = digestOf(token);

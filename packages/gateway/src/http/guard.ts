@@ -81,6 +81,7 @@ export function createGuard({ authenticator, sessions, agentExists, serves, onLo
   };
   const asNow = (principal: Principal): Principal | undefined => {
     if (principal.kind === "open") return authenticator.configured() ? undefined : principal;
+    if (sessions.isOver(principal)) return undefined;
     return principalNow(authenticator, principal);
   };
 

@@ -14,6 +14,8 @@ import { type Endpoint, endpoint, json } from "../endpoint.ts";
 export interface DashboardDeps {
   sessions: DashboardSessions;
   authenticator: Authenticator;
+  /** Called when a login was ended: what it has open must end, too. */
+  onLogout(): void;
   config: () => Config;
   version: string;
   /** Absolute path of the built page; it need not exist. */
@@ -47,7 +49,7 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
     }),
     endpoint(routes.dashboardLogout, async ({ req }) => {
       const token = tokenOf(req);
-      if (token) await sessions.close(token);
+      if (token) await sessions.close(token).finally(deps.onLogout);
       return { status: 204, empty: true, headers: { "Set-Cookie": sessionCookie(null, place(req)) } };
     }),
     endpoint(routes.dashboardSession, ({ req }) => {

@@ -1,5 +1,11 @@
 import { EVENT_SEQ, FEED_TYPES, GatewayError, routes } from "@agent-gateway/contract";
-import { type Authenticator, hasLevel, principalNow, reaches } from "../../auth/index.ts";
+import {
+  type Authenticator,
+  type DashboardSessions,
+  hasLevel,
+  principalNow,
+  reaches,
+} from "../../auth/index.ts";
 import type { Config } from "../../config/index.ts";
 import type { EventFilter, Feed } from "../../events/index.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -10,6 +16,7 @@ import { createStreamSlots } from "../stream-slots.ts";
 export interface EventDeps {
   feed: Pick<Feed, "after" | "latest" | "last" | "follow">;
   authenticator: Authenticator;
+  logins: Pick<DashboardSessions, "isOver">;
   config: () => Config;
   clock: Clock;
 }
@@ -20,7 +27,7 @@ const MAX_READERS = 20;
 const STREAM_PAGE = 200;
 
 /** The feed: a list, or a stream that replays and then follows. */
-export function eventRoutes({ feed, authenticator, config, clock }: EventDeps): Endpoint[] {
+export function eventRoutes({ feed, authenticator, logins, config, clock }: EventDeps): Endpoint[] {
   const takePlace = createStreamSlots(() => MAX_READERS);
   const events = endpoint(routes.events, async ({ query, principal, requestId, req, res }) => {
     const { agent } = query;
@@ -28,7 +35,7 @@ export function eventRoutes({ feed, authenticator, config, clock }: EventDeps): 
       throw new GatewayError("AGENT_NOT_FOUND");
     /** Asked before each read: a stream lives longer than the rights it began with. */
     const filter = (): EventFilter => {
-      const now = principalNow(authenticator, principal);
+      const now = logins.isOver(principal) ? undefined : principalNow(authenticator, principal);
       if (!now) throw new GatewayError("API_KEY_INVALID");
       if (agent !== undefined && !reaches(now, agent)) {
         throw new GatewayError("FORBIDDEN", "This key has no access to this agent.");
