@@ -82,6 +82,7 @@ export async function openAccess(agent: Record<string, unknown> = {}) {
       await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
       return file;
     },
+    fileText: () => readFile(home.paths.configFile, "utf8"),
     raw: async () => JSON.parse(await readFile(home.paths.configFile, "utf8")).agents[0],
   };
 }
