@@ -2,6 +2,10 @@
 export const store: Readonly<Record<string, string>> = {
   "STORE-UNITS-1":
     "a unit of changes takes effect as a whole or not at all, in the order in which units were asked for, and answers what each change did, whatever the driver",
+  "STORE-TEXT-1":
+    "text is cleaned once, before either driver: U+0000 and lone surrogates become U+FFFD, in what is stored and in what is looked for",
+  "STORE-COMMIT-1":
+    "a unit whose commit has an unknown outcome is sent again under its id: it takes effect once, and its caller gets what the first attempt answered",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
 };

@@ -58,6 +58,7 @@ export const createAppJobs = ({
         ...history.retention,
       },
       housekeeping("usage.days", usage.housekeeping),
+      ...(rows.housekeeping ? [housekeeping("store.units", rows.housekeeping)] : []),
       forgetClosed(rows, deps.clock),
     ],
     agents: () => served().map(({ id }) => id),

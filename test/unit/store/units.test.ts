@@ -34,6 +34,22 @@ describe.each(drivers)("units in $driver", ({ open }) => {
     expect(await store.positions.get({ ...PLACE, account: "other" })).toBe("after");
   });
 
+  it("hold texts without U+0000 and halves of surrogate pairs [STORE-TEXT-1]", async () => {
+    const broken = "nul \0, high \ud83d, low \udc00, whole \u{1f600}";
+    const mended = "nul \u{fffd}, high \u{fffd}, low \u{fffd}, whole \u{1f600}";
+    const place = { ...PLACE, account: "a\0b" };
+    await store.commit(store.positions.save(place, broken));
+    expect(await store.positions.get(place)).toBe(mended);
+    expect(await store.positions.get({ ...PLACE, account: "a\u{fffd}b" })).toBe(mended);
+  });
+
+  it("are swept without harm to those of the last hour [STORE-COMMIT-1]", async () => {
+    const [hit] = await store.commit(hitting(sql("UPDATE event_numbers SET last = last")));
+    expect(hit).toBe(true);
+    await store.commit(...(store.housekeeping?.changes() ?? []));
+    expect(await value()).toBeUndefined();
+  });
+
   it("answer for each change what it did [STORE-UNITS-1]", async () => {
     const save = "INSERT INTO channel_positions (agent_id, channel, account, value) VALUES (?, ?, ?, ?)";
     const [hit, missed, rows] = await store.commit(

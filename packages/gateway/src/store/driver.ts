@@ -25,6 +25,8 @@ export interface Driver extends Sql {
   imports(range: (count: number) => Promise<number>): Imports;
   /** Undefined where a store has only one gateway. */
   readonly shared?: Shared;
+  /** What it wants done at times: part of the scheduler's jobs. */
+  housekeeping?: { everyMs: number; statements(): readonly Statement[] };
   /** The start has succeeded: what was kept in case it would not is given up a day from now. */
   started(): void;
   /** Transactions since the start. */

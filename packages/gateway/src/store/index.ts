@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, change, statementsOf } from "./change.ts";
+import { cleanParams, cleanStatement, cleanText } from "./clean.ts";
 import { type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
@@ -127,6 +128,8 @@ export interface Store {
   readonly shared: SharedStore | undefined;
   /** Called after each commit that added events, until the returned function is called. */
   onEvents(listener: () => void): () => void;
+  /** What the store itself wants done at times. */
+  readonly housekeeping: { everyMs: number; changes(): readonly Change[] } | undefined;
   /** The start has succeeded: what was kept in case it would not is given up a day from now. */
   started(): void;
   /** Commits since the start. */
@@ -174,8 +177,8 @@ export async function openVersions(file: string): Promise<StoreVersions> {
 /** The repositories over an open database. */
 export function createStore(driver: Driver): Store {
   const sql: Sql = {
-    read: (text, params) => driver.read(text, params),
-    slow: driver.slow,
+    read: (text, params) => driver.read(text, params && cleanParams(params)),
+    slow: (text, params) => driver.slow(text, params && cleanParams(params)),
   };
   const listeners = new Set<() => void>();
   const ids = createIds(driver.givenIds);
@@ -184,7 +187,7 @@ export function createStore(driver: Driver): Store {
   let claimOf = (_agentId: string): Claim | undefined => undefined;
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();
-    const statements = changes.flatMap(statementsOf);
+    const statements = changes.flatMap(statementsOf).map(cleanStatement);
     const results = await driver.write([...statements, ...reservation.statements]);
     reservation.stored();
     if (statements.some(isEvent)) {
@@ -217,15 +220,19 @@ export function createStore(driver: Driver): Store {
     await commit();
     return first;
   };
+  const search: Search = {
+    find: (query, signal) => driver.search.find({ ...query, q: cleanText(query.q) }, signal),
+    entry: (message) => driver.search.entry({ ...message, content: cleanText(message.content) }),
+  };
   return {
     events: createEvents(sql),
     ids: { message: sharedIds?.message ?? ids.message },
     logins: createLogins(sql),
     inbox: createInbox(sql),
-    messages: createMessages(sql, driver.search.entry),
+    messages: createMessages(sql, search.entry),
     outbox: createOutbox(sql),
     history: createHistory(sql),
-    search: driver.search,
+    search,
     media: createMedia(sql),
     removal: driver.removal,
     imports: driver.imports(sharedIds?.range ?? ownRange),
@@ -241,6 +248,10 @@ export function createStore(driver: Driver): Store {
       return () => void listeners.delete(listener);
     },
     turns: createTurns(sql),
+    housekeeping: driver.housekeeping && {
+      everyMs: driver.housekeeping.everyMs,
+      changes: () => [change(...driver.housekeeping!.statements())],
+    },
     commit,
     forAgent: shared ? forAgent : () => alone,
     shared: shared && {

@@ -18,6 +18,9 @@ const EXIT_UNAVAILABLE = 69;
 /** A server that is not there at start may be starting as well. */
 const START_MS = 30_000;
 const CLOSE_MS = 1_000;
+/** By then, a unit whose outcome was unknown has long been settled. */
+const UNITS_KEPT_MS = 3_600_000;
+const SWEEP_MS = 600_000;
 
 /** The server is there, and will not have us: wrong password, no such role or database, no right to connect. */
 const isRefused = (error: unknown): error is Error =>
@@ -114,6 +117,16 @@ export async function openPostgres(
       store: missing("Import"),
       unfinished: async () => [],
     }),
+    housekeeping: {
+      everyMs: SWEEP_MS,
+      statements: () => [
+        {
+          sql: `DELETE FROM units WHERE at < CAST(extract(epoch FROM now()) * 1000 AS BIGINT) - ${UNITS_KEPT_MS}`,
+          params: [],
+          silent: true,
+        },
+      ],
+    },
     started() {},
     get units() {
       return units.count;

@@ -1,3 +1,4 @@
+import { cleanMessage } from "../../clean.ts";
 import { IMPORT_FAILED, type ImportResult, type ImportState, type ReadImport } from "../../imports.ts";
 import type { Connection } from "../connection.ts";
 import { type JobContext, JobError } from "../protocol.ts";
@@ -40,7 +41,7 @@ export const storeImport =
           let rows = 0;
           let line = lines.next();
           for (; !line.done; line = lines.next()) {
-            const added = target.add(line.value.message);
+            const added = target.add(cleanMessage(line.value.message));
             if (added) next.imported++;
             else next.skipped++;
             next.offset = line.value.end;

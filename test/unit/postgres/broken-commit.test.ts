@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { change, returning, sql } from "../../../packages/gateway/src/store/change.ts";
+import { openStore, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { postgresStore, withoutPostgres } from "../../fixtures/postgres.ts";
+import { type TcpProxy, tcpProxy } from "../../fixtures/tcp-proxy.ts";
+
+const PLACE = { agentId: "a", channel: "botchat", account: "" };
+
+describe.skipIf(withoutPostgres())("a connection that breaks in the commit (needs Postgres)", () => {
+  let proxy: TcpProxy;
+  let store: Store;
+  beforeEach(async () => {
+    const place = await postgresStore();
+    const url = new URL(place.url);
+    proxy = await tcpProxy(Number(url.port));
+    url.port = String(proxy.port);
+    store = await openStore({ ...place, url: url.href }, systemClock);
+  });
+  afterEach(async () => {
+    await store.close();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  /** Counts how often it took effect, and answers the number. */
+  const count = () =>
+    returning(
+      sql(
+        `INSERT INTO channel_positions (agent_id, channel, account, value) VALUES ('a', 'botchat', '', '1')
+         ON CONFLICT (agent_id, channel, account)
+         DO UPDATE SET value = CAST(CAST(channel_positions.value AS BIGINT) + 1 AS TEXT) RETURNING value, 7 AS seven`,
+      ),
+      ([row]) => [row!.value, row!.seven],
+    );
+
+  it.each(["before", "answered"] as const)(
+    "stores the unit once, and answers it as if nothing had been (%s) [STORE-COMMIT-1]",
+    async (when) => {
+      expect(await store.commit(count())).toEqual([["1", 7]]);
+      const cut = proxy.cutAt("COMMIT", when);
+      const answer = store.commit(count(), store.positions.save({ ...PLACE, account: "b" }, "x"));
+      await cut;
+      expect(await answer).toEqual([["2", 7], undefined]);
+      expect(await store.positions.get(PLACE)).toBe("2");
+      expect(await store.positions.get({ ...PLACE, account: "b" })).toBe("x");
+    },
+  );
+
+  it("lets a unit that its caller was refused take no effect later [STORE-COMMIT-1]", async () => {
+    await store.commit(count());
+    const cut = proxy.cutAt("COMMIT", "before");
+    const refused = store.commit(count()).catch((error: unknown) => error);
+    await cut;
+    proxy.cut();
+    expect(await refused).toMatchObject({ code: "UNAVAILABLE" });
+    proxy.heal();
+    expect(await store.commit(count())).toEqual([["2", 7]]);
+  });
+
+  it("refuses a unit with the error of its statement, when that is not the connection's", async () => {
+    await expect(store.commit(change(sql("INSERT INTO events (type) VALUES ('x')")))).rejects.toThrow(
+      /null value/,
+    );
+  });
+});
