@@ -4,7 +4,7 @@ import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { fileName } from "../lib/one-line.ts";
-import { MAX_INBOUND_BYTES } from "./support/download.ts";
+import { MAX_INBOUND_BYTES } from "./support/inbound-limit.ts";
 import type { ChannelAdapter, ChannelPlace, InboundMedia, InboundMessage } from "./types.ts";
 
 /** A download is given up after this. */

@@ -1,10 +1,9 @@
-import { webhook as botchat } from "./botchat/webhook.ts";
-import { webhook as cloudchat } from "./cloudchat/webhook.ts";
-import { webhook as sigchat } from "./sigchat/webhook.ts";
-import { webhook as teamchat } from "./teamchat/webhook.ts";
 import type { ChannelName, WebhookChannel } from "./types.ts";
 
-/** Channels whose providers call the gateway, by their name in the address. */
-export const WEBHOOKS = { sigchat, teamchat, cloudchat, botchat } satisfies {
-  [name in ChannelName]?: WebhookChannel;
-};
+/** Channels whose providers call the gateway, by their name in the address; each is loaded by its first request. */
+export const WEBHOOKS = {
+  sigchat: async () => (await import("./sigchat/webhook.ts")).webhook,
+  teamchat: async () => (await import("./teamchat/webhook.ts")).webhook,
+  cloudchat: async () => (await import("./cloudchat/webhook.ts")).webhook,
+  botchat: async () => (await import("./botchat/webhook.ts")).webhook,
+} satisfies { [name in ChannelName]?: () => Promise<WebhookChannel> };

@@ -6,7 +6,8 @@ import type { Acceptance, Place, Provider, RawRequest, Refusal, WebhookAnswer } 
 
 export interface WebhookDeps<Name extends string, Message, Receipt> {
   agents(): readonly AgentConfig[];
-  channels: { readonly [name in Name]?: Provider<Message, Receipt> };
+  /** Loads what belongs to a provider. */
+  channels: { readonly [name in Name]?: () => Promise<Provider<Message, Receipt>> };
   /** Resolves when the messages are on disk; only then does the provider get its reply. */
   receive(place: Place<Name>, messages: readonly Message[]): Promise<void>;
   /** Records the delivery outcome of a message that was sent. */
@@ -41,8 +42,8 @@ export function createWebhooks<Name extends string, Message, Receipt>(
   const logged = new Map<string, number>();
 
   const require = (app: string) => {
-    const channel = Object.hasOwn(channels, app) ? channels[app as Name] : undefined;
-    if (channel) return { channel, name: app as Name };
+    const load = Object.hasOwn(channels, app) ? channels[app as Name] : undefined;
+    if (load) return { load, name: app as Name };
     const shown = app.replace(/[^\w.:-]/g, "?").slice(0, MAX_SHOWN_CHARS);
     throw new GatewayError("NOT_FOUND", `There is no webhook for the app "${shown}".`);
   };
@@ -80,7 +81,8 @@ export function createWebhooks<Name extends string, Message, Receipt>(
   return {
     require,
     async answer(app, agentId, request) {
-      const { channel, name } = require(app);
+      const { load, name } = require(app);
+      const channel = await load();
       const greeting = channel.greet?.(request);
       if (greeting?.status === 200) return greeting;
       const agent = agents().find(

@@ -4,7 +4,7 @@ import { isValidSlackRequest } from "@slack/bolt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WebhookRequest } from "../../../../packages/gateway/src/channels/types.ts";
-import { WEBHOOKS } from "../../../../packages/gateway/src/channels/webhooks.ts";
+import { WEBHOOKS as LOADS } from "../../../../packages/gateway/src/channels/webhooks.ts";
 import {
   SECRETS,
   SIGNATURE_HEADER,
@@ -14,6 +14,12 @@ import {
 } from "../../../fixtures/webhook-signing.ts";
 import { accepts, agentWith, request } from "./agents.ts";
 
+const WEBHOOKS = {
+  sigchat: await LOADS.sigchat(),
+  teamchat: await LOADS.teamchat(),
+  cloudchat: await LOADS.cloudchat(),
+  botchat: await LOADS.botchat(),
+};
 const NOW = 1_800_000_000_500;
 const agent = agentWith();
 const apps = Object.keys(SECRETS) as SignedApp[];

@@ -1,6 +1,7 @@
 import { GatewayError } from "@agent-gateway/contract";
-import { MAX_INBOUND_BYTES, noFile, openDownload } from "../support/download.ts";
+import { noFile, openDownload } from "../support/download.ts";
 import { jsonOf } from "../support/exchange.ts";
+import { MAX_INBOUND_BYTES } from "../support/inbound-limit.ts";
 import { numberOf, textOf } from "../support/payload.ts";
 import type { AdapterFactory, Target } from "../types.ts";
 import { createApi, PROVIDER } from "./api.ts";

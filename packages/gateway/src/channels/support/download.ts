@@ -2,9 +2,7 @@ import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { GatewayError } from "@agent-gateway/contract";
 import { onNewConnection } from "./exchange.ts";
-
-/** Size limit of a message's file. */
-export const MAX_INBOUND_BYTES = 20 * 1024 * 1024;
+import { MAX_INBOUND_BYTES } from "./inbound-limit.ts";
 
 /** Why a file is unavailable, as a user-facing message. */
 export const noFile = (sentence: string) => new GatewayError("UPSTREAM_UNAVAILABLE", sentence);
