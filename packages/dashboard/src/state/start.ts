@@ -1,7 +1,8 @@
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { auth, checkLogin } from "./auth.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import { followIfBusy, openPlace } from "./conversation.ts";
+import { startFeed } from "./feed.ts";
 import { loadHealth } from "./health.ts";
 import { report } from "./notices.ts";
 import { loadAgents, place, settlePlace } from "./place.ts";
@@ -13,12 +14,15 @@ import { loadSessions, loadStatus, sessions } from "./sessions.ts";
 const STATUS_MS = 4000;
 /** How often to check what keeps agents, or the gateway, from working. */
 const TROUBLE_MS = 15_000;
+/** How often to look for sessions that somebody else began, or that other messages moved. */
+const SESSIONS_MS = 15_000;
 
 const TITLES = { chat: "Chat", channels: "Channels", history: "History", usage: "Usage", status: "Status" };
 
 /** Connects the parts of the state: each follows from the login and the address. */
 export function start(): void {
   void checkLogin();
+  startFeed();
 
   effect(() => {
     if (auth.value === "in") void Promise.all([loadAgents(), loadCatalogue()]).catch(report);
@@ -32,28 +36,46 @@ export function start(): void {
     void openPlace(shown);
   });
 
-  let chat = "";
-  effect(() => {
+  const chat = computed(() => {
     const here = auth.value === "in" ? place.value : undefined;
-    const next = here ? `${here.agentId}/${here.chatId}` : "";
-    if (next === chat) return;
-    chat = next;
+    return here && JSON.stringify([here.agentId, here.chatId]);
+  });
+  effect(() => {
     sessions.value = undefined;
-    if (here) void loadSessions().catch(report);
+    if (chat.value === undefined) return undefined;
+    let first = true;
+    return poll(
+      async (signal) => {
+        const told = first ? report : () => {};
+        first = false;
+        await loadSessions(signal).catch(told);
+      },
+      SESSIONS_MS,
+      { by: ["message", "session", "turn"] },
+    );
   });
   effect(() => {
     const open = auth.value === "in" || auth.value === "keyless";
     if (!open || (route.value.view !== "chat" && route.value.view !== "status")) return undefined;
-    return poll(async (signal) => {
-      await loadStatus(signal);
-      followIfBusy();
-    }, STATUS_MS);
+    return poll(
+      async (signal) => {
+        await loadStatus(signal);
+        followIfBusy();
+      },
+      STATUS_MS,
+      { by: ["agent", "channel", "config", "session", "turn"] },
+    );
   });
   effect(() => {
     if (auth.value !== "in") return undefined;
-    return poll(async (signal) => {
-      await loadHealth(signal);
-      await loadAgents(signal);
-    }, TROUBLE_MS);
+    return poll(
+      async (signal) => {
+        await loadHealth(signal);
+        await loadAgents(signal);
+      },
+      TROUBLE_MS,
+      // No event tells of a full disk, nor of a program that is logged in elsewhere.
+      { by: ["agent", "config"], wholly: () => false },
+    );
   });
 }

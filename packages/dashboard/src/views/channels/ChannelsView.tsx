@@ -10,6 +10,9 @@ import { WaitingList } from "./WaitingList.tsx";
 
 const EVERY_MS = 3000;
 
+/** No event tells how the linking of a phone goes on. */
+const isSettled = () => overview.peek()?.devices.length === 0;
+
 /** The chat channels of one agent: their state, who waits, and who may write. */
 export function ChannelsView() {
   const at = route.value;
@@ -19,15 +22,19 @@ export function ChannelsView() {
 
   useEffect(() => {
     if (!agentId || !known) return undefined;
-    return poll(async (signal) => {
-      try {
-        await loadOverview(agentId, signal);
-        stale.value = false;
-      } catch (error) {
-        if (!signal.aborted) stale.value = true;
-        throw error;
-      }
-    }, EVERY_MS);
+    return poll(
+      async (signal) => {
+        try {
+          await loadOverview(agentId, signal);
+          stale.value = false;
+        } catch (error) {
+          if (!signal.aborted) stale.value = true;
+          throw error;
+        }
+      },
+      EVERY_MS,
+      { by: ["agent", "channel", "config", "delivery", "message", "turn"], wholly: isSettled },
+    );
   }, [agentId, known]);
 
   const shown = overview.value?.agentId === agentId ? overview.value : undefined;

@@ -5,12 +5,14 @@ import { client } from "../../api/client.ts";
 import { ask } from "../../components/Dialog.tsx";
 import { runtimeName } from "../../components/runtime.ts";
 import { agents, DEFAULT_CHAT, type Place } from "../../state/place.ts";
+import { poll } from "../../state/poll.ts";
 import { go } from "../../state/route.ts";
 
-/** Values that contract section 1 allows as a `chat_id`. */
 /** Stored name of a chat that began over the API. */
 const API_PREFIX = "api-";
 const OTHER = "\0other";
+/** How often to look for chats that somebody else began. */
+const CHATS_MS = 60_000;
 
 const moveTo = (agentId: string, chatId: string) =>
   go({ view: "chat", agentId, chatId, sessionId: undefined });
@@ -41,17 +43,19 @@ export function AgentPicker({ here }: { here: Place }) {
 /** Chooses the chat, the name under which sessions are kept apart; any can be named. */
 export function ChatPicker({ here }: { here: Place }) {
   const stored = useSignal<readonly string[]>([]);
-  useEffect(() => {
-    const control = new AbortController();
-    client
-      .call("listChats", { params: { agentId: here.agentId }, signal: control.signal })
-      .then(({ chats }) => {
-        const own = chats.filter(({ chatId }) => chatId.startsWith(API_PREFIX));
-        stored.value = own.map(({ chatId }) => chatId.slice(API_PREFIX.length));
-      })
-      .catch(() => {});
-    return () => control.abort();
-  }, [here.agentId]);
+  useEffect(
+    () =>
+      poll(
+        async (signal) => {
+          const { chats } = await client.call("listChats", { params: { agentId: here.agentId }, signal });
+          const own = chats.filter(({ chatId }) => chatId.startsWith(API_PREFIX));
+          stored.value = own.map(({ chatId }) => chatId.slice(API_PREFIX.length));
+        },
+        CHATS_MS,
+        { by: ["session"] },
+      ),
+    [here.agentId],
+  );
 
   const choose = async (select: HTMLSelectElement) => {
     if (select.value !== OTHER) return moveTo(here.agentId, select.value);
