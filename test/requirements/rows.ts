@@ -16,4 +16,6 @@ export const rows = {
   "IMPORT-WHOLE-1":
     "An import shows nothing until all of it is stored, also when the gateway is killed meanwhile.",
   "IMPORT-WHOLE-2": "An import that fails leaves nothing.",
+  "IMPORT-WHOLE-3":
+    "Until the imports that a crash cut off are finished, no other import into their agents begins, so none is stored twice.",
 } as const;

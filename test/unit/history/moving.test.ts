@@ -245,6 +245,24 @@ describe("moving history", () => {
     await expect(stat(join(store.spoolDir, "left-over.ndjson"))).rejects.toThrow();
   });
 
+  it("imports that are finished after a start keep others away from each of their agents until then [IMPORT-WHOLE-3]", async () => {
+    const bodies = { a: ndjson(lines(6000)), b: ndjson(lines(6000)) };
+    const running = [send(bodies.a, "a"), send(bodies.b, "b")].map((one) =>
+      one.catch((error: unknown) => error),
+    );
+    const begun = () => store.db.all("SELECT 1 FROM meta WHERE key LIKE 'import:%'").length === 2;
+    while (!begun()) await new Promise((resolve) => setImmediate(resolve));
+    await store.close(true);
+    await Promise.all(running);
+    const { home } = store;
+    store = openStore({ home });
+    store.history.start();
+    await expect(send(bodies.b, "b")).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(send(bodies.a, "a")).rejects.toMatchObject({ code: "CONFLICT" });
+    while ((await readdir(store.spoolDir)).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(store.db.all("SELECT count(*) AS n FROM messages")).toEqual([{ n: 12_000 }]);
+  });
+
   it("joins chats and sessions that exist: each message is found once, in its place [IMPORT-WHOLE-1]", async () => {
     const given = lines(900);
     await send(ndjson(given.filter((_, i) => i % 3 === 0)));

@@ -35,6 +35,8 @@ export function createImports(deps: ImportDeps) {
   const { log, spoolDir } = deps;
   const { imports } = deps.store;
   const busy = new Set<string>();
+  /** Resolves when it is known which agents have an import to be finished; no other begins before. */
+  let looked: Promise<unknown> = Promise.resolve();
   const fileOf = (name: string) => join(spoolDir, name);
 
   const store = async (state: ImportState, lines: number): Promise<ImportResult> => {
@@ -67,9 +69,24 @@ export function createImports(deps: ImportDeps) {
     }
   };
 
+  /** What is to be finished. Its agents are busy from here on: what is not shown yet is no duplicate to another import. */
+  const look = async (): Promise<ImportState[]> => {
+    const states = await imports.unfinished();
+    for (const { agentId } of states) busy.add(agentId);
+    const files = await readdir(spoolDir).catch(() => []);
+    const wanted = new Set(states.map((state) => state.name));
+    await Promise.all(
+      files
+        .filter((name) => !wanted.has(name))
+        .map((name) => rm(fileOf(name), { force: true }).catch(() => {})),
+    );
+    return states;
+  };
+
   return {
     /** One at a time for each agent. Throws `CONFLICT`, `INVALID_REQUEST` naming the line, `UNAVAILABLE`. */
     async run(agentId: string, body: Readable, sender: ImportSender): Promise<ImportResult> {
+      await looked;
       if (busy.has(agentId)) throw new GatewayError("CONFLICT", "Another import into this agent is running.");
       busy.add(agentId);
       try {
@@ -81,14 +98,10 @@ export function createImports(deps: ImportDeps) {
 
     /** Finishes interrupted imports, and removes files that nothing needs. */
     async resume(): Promise<void> {
-      const states = await imports.unfinished();
-      const files = await readdir(spoolDir).catch(() => []);
-      const wanted = new Set(states.map((state) => state.name));
-      await Promise.all(
-        files.filter((name) => !wanted.has(name)).map((name) => rm(fileOf(name), { force: true })),
-      );
-      for (const state of states) {
-        busy.add(state.agentId);
+      const looking = look();
+      looked = looking.catch(() => {});
+      const states = await looking;
+      for (const [index, state] of states.entries()) {
         try {
           // Storing says why a file cannot be read, and forgets it.
           const lines = await imports.check(fileOf(state.name), NEVER).catch(() => 0);
@@ -97,7 +110,8 @@ export function createImports(deps: ImportDeps) {
         } catch (error) {
           log.warn({ agent: state.agentId, err: error }, "could not finish an interrupted import");
         } finally {
-          busy.delete(state.agentId);
+          if (!states.slice(index + 1).some(({ agentId }) => agentId === state.agentId))
+            busy.delete(state.agentId);
         }
       }
     },
