@@ -25,4 +25,6 @@ export const events = {
     "delivery.failed and delivery.unknown for each message that did not arrive, or may not have, exactly once, with agentId, channel, accountId, chatId and deliveryId; nothing of progress messages",
   "EVENT-14":
     "an event of a session that was deleted before the unit came, or of a message that was settled, is not told",
+  "EVENT-15":
+    "while events cannot be numbered, the log says so once; they are numbered as soon as that works again",
 } as const;

@@ -44,6 +44,7 @@ export function createSequencer({ store, clock, log, onNumbered }: SequencerDeps
   let again = false;
   let stopped = false;
   let sincePrune = 0;
+  let failing = false;
 
   const wake = (ms = GATHER_MS) => {
     if (stopped || cancel) return;
@@ -75,9 +76,12 @@ export function createSequencer({ store, clock, log, onNumbered }: SequencerDeps
   const attempt = async (work: () => Promise<void>, what: string) => {
     try {
       await work();
+      failing = false;
     } catch (error) {
       if (stopped) return;
-      log.warn({ err: error }, what);
+      // Told once: a disk may stay full for days.
+      if (!failing) log.warn({ err: error }, what);
+      failing = true;
       wake(RETRY_MS);
     }
   };
