@@ -6,6 +6,10 @@ export const store: Readonly<Record<string, string>> = {
     "text is cleaned once, before either driver: U+0000 and lone surrogates become U+FFFD, in what is stored and in what is looked for",
   "STORE-COMMIT-1":
     "a unit whose commit has an unknown outcome is sent again under its id: it takes effect once, and its caller gets what the first attempt answered",
+  "STORE-AWAY-2":
+    "while the store does not answer, `/health` stays 200, `GET /ready` (no key) is 503 and `/status` says `store.ok: false`; both come back with it, and the url's password shows nowhere",
+  "STORE-AWAY-3":
+    "a Postgres that cannot be reached at start is tried for 30 s, then the gateway exits with 69 and one sentence; one that refuses it, or is too old for it, is told at once",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
 };

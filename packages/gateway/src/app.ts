@@ -119,11 +119,13 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     version: VERSION,
     places: () => sessions.places(),
     dbUnits: () => rows.units,
+    store: rows,
     diskFree: disk.free,
     connections: () => server.connections().open,
     channels: () => channels.reports(),
     runtime: (id) => runtimes.status(requireAgent(id)),
   });
+  rows.measure(monitoring.store);
   const shares = createShares({
     store: rows,
     paths,
@@ -254,6 +256,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     ...routes.metaRoutes({
       version: VERSION,
       disk: disk.state,
+      storeAnswers: () => rows.health().ok,
       served: () => endpoints.map(({ decl }) => decl),
     }),
     ...routes.dashboardRoutes({

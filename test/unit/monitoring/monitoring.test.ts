@@ -45,6 +45,7 @@ const make = (places: LivePlace[] = [], channels: ChannelReport[] = []) => {
     version: "1.2.3",
     places: () => places,
     dbUnits: () => 7,
+    store: { health: () => ({ driver: "sqlite", ok: true, latencyMs: 0.5 }), walBytes: async () => 4096 },
     connections: () => 3,
     diskFree: () => 5_000,
     channels: () => channels,
@@ -76,6 +77,7 @@ describe("/status", () => {
       version: "1.2.3",
       startedAt: 1000,
       uptime: 500,
+      store: { driver: "sqlite", ok: true, latencyMs: 0.5 },
       agents: [
         {
           id: "a",

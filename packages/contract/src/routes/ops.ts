@@ -19,6 +19,17 @@ export const health = route({
   cli: { noun: "gateway", verb: "health" },
 });
 
+export const ready = route({
+  method: "GET",
+  path: "/ready",
+  auth: "none",
+  summary: "Whether the gateway can take requests now.",
+  tag: "monitoring",
+  responses: { 200: () => z.object({ status: z.literal("ready") }) },
+  errors: ["UNAVAILABLE"],
+  cli: { noun: "gateway", verb: "ready" },
+});
+
 export const status = route({
   method: "GET",
   path: "/status",

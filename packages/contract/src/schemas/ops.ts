@@ -41,6 +41,13 @@ export const status = lazy(() =>
     version: z.string(),
     startedAt: z.number(),
     uptime: z.number(),
+    store: z
+      .object({
+        driver: z.enum(["sqlite", "postgres"]),
+        ok: z.boolean().describe("False while the store does not answer."),
+        latencyMs: z.number().nullable().describe("How long its latest answer took."),
+      })
+      .describe("Where messages are stored."),
     agents: z.array(
       z.object({
         id: z.string(),

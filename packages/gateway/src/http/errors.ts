@@ -22,6 +22,7 @@ export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError && !diskIsFull(cause)) return error;
   if (diskIsFull(cause)) {
     return new GatewayError("UNAVAILABLE", "The gateway's disk is full; nothing was stored.", {
+      headers: { "retry-after": "10" },
       cause: error,
     });
   }

@@ -5,6 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type ChannelReport, createChannelMetrics } from "./channels.ts";
 import { createCounter, createGauge, createHistogram, type Family } from "./families.ts";
 import { listProcesses } from "./processes.ts";
+import { createStoreMetrics, type StoreDeps } from "./store.ts";
 
 export type { ChannelMetrics, ChannelReport } from "./channels.ts";
 export { createDisk, type Disk } from "./disk.ts";
@@ -30,6 +31,7 @@ export interface MonitoringDeps {
   places(): Iterable<LivePlace>;
   /** Units handed to the database's writer since the start. */
   dbUnits(): number;
+  store: StoreDeps;
   /** Free bytes on the home directory's disk, if known. */
   diskFree(): number | undefined;
   /** Open connections of the HTTP server. */
@@ -113,7 +115,9 @@ export function createMonitoring(deps: MonitoringDeps) {
     ["kind"],
     LATE_BOUNDS,
   );
-  const channels = createChannelMetrics(async () => deps.channels());
+  const storeWork = createStoreMetrics(deps.store);
+  // What channels report is read from the store. While it does not answer, the rest must be seen all the same.
+  const channels = createChannelMetrics(async () => (deps.store.health().ok ? deps.channels() : []));
   const families: Family[] = [
     info,
     requests,
@@ -127,6 +131,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     connections,
     disk,
     writes,
+    ...storeWork.families,
     jobRuns,
     jobsLate,
   ];
@@ -161,6 +166,8 @@ export function createMonitoring(deps: MonitoringDeps) {
       began: (kind: string, lateMs: number) => jobsLate.observe(lateMs / 1000, kind),
       ended: (kind: string, outcome: string) => jobRuns.add(1, kind, outcome),
     },
+    /** What the store did. */
+    store: { did: storeWork.did, failed: storeWork.failed },
     /** Events from channels: messages, delivery attempts, connections. */
     channels,
     /** An event stream was opened (1) or has ended (-1). */
@@ -188,6 +195,7 @@ export function createMonitoring(deps: MonitoringDeps) {
         version,
         startedAt,
         uptime: Math.round(clock.elapsed() - begunAt),
+        store: deps.store.health(),
         agents: config.current.agents.map(({ id }, index) => ({
           id,
           // An agent that can start accepts messages; its processes start on demand.

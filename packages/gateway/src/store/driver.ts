@@ -11,6 +11,11 @@ import type { Statement, StatementResult } from "./statement.ts";
  * do, or each does in its own way, is behind a port of its own.
  */
 export interface Driver extends Sql {
+  readonly name: "sqlite" | "postgres";
+  /** False while it does not answer. Known without asking it. */
+  readonly ok: boolean;
+  /** Size of the write-ahead log, where the driver keeps one. */
+  walBytes?(): Promise<number>;
   /**
    * Runs the statements as one transaction; resolves when it is durable. Transactions take effect in the order in which
    * they were asked for. Rejects with nothing changed.

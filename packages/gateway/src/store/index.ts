@@ -7,6 +7,7 @@ import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
 import { createIds, createSharedIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
+import { createMeter, type StoreHealth, type StoreMeter } from "./meter.ts";
 import type { PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
@@ -26,6 +27,7 @@ import { createTraces, type Traces } from "./sql/traces.ts";
 import { createTurns, type StoredTurns } from "./sql/turns.ts";
 import { createUsage, type StoredUsage } from "./sql/usage.ts";
 import type { Loss, StoreFacts, StoreVersions } from "./sqlite/index.ts";
+import type { Param } from "./statement.ts";
 
 export type { Change } from "./change.ts";
 export {
@@ -128,6 +130,12 @@ export interface Store {
   readonly shared: SharedStore | undefined;
   /** Called after each commit that added events, until the returned function is called. */
   onEvents(listener: () => void): () => void;
+  /** Whether it answers, as far as is known without asking it. */
+  health(): StoreHealth;
+  /** Size of SQLite's write-ahead log; undefined with another driver. */
+  walBytes(): Promise<number | undefined>;
+  /** Lets a meter know of everything it does from now on. */
+  measure(meter: StoreMeter): void;
   /** What the store itself wants done at times. */
   readonly housekeeping: { everyMs: number; changes(): readonly Change[] } | undefined;
   /** The start has succeeded: what was kept in case it would not is given up a day from now. */
@@ -175,10 +183,13 @@ export async function openVersions(file: string): Promise<StoreVersions> {
 }
 
 /** The repositories over an open database. */
-export function createStore(driver: Driver): Store {
+export function createStore(driver: Driver, elapsed = () => performance.now()): Store {
+  const meter = createMeter(elapsed);
   const sql: Sql = {
-    read: (text, params) => driver.read(text, params && cleanParams(params)),
-    slow: (text, params) => driver.slow(text, params && cleanParams(params)),
+    read: <T>(text: string, params?: readonly Param[]) =>
+      meter.measured("read", () => driver.read<T>(text, params && cleanParams(params))),
+    slow: <T>(text: string, params?: readonly Param[]) =>
+      meter.measured("slow", () => driver.slow<T>(text, params && cleanParams(params))),
   };
   const listeners = new Set<() => void>();
   const ids = createIds(driver.givenIds);
@@ -188,7 +199,9 @@ export function createStore(driver: Driver): Store {
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();
     const statements = changes.flatMap(statementsOf).map(cleanStatement);
-    const results = await driver.write([...statements, ...reservation.statements]);
+    const results = await meter.measured("unit", () =>
+      driver.write([...statements, ...reservation.statements]),
+    );
     reservation.stored();
     if (statements.some(isEvent)) {
       for (const listener of listeners) listener();
@@ -221,7 +234,8 @@ export function createStore(driver: Driver): Store {
     return first;
   };
   const search: Search = {
-    find: (query, signal) => driver.search.find({ ...query, q: cleanText(query.q) }, signal),
+    find: (query, signal) =>
+      meter.measured("search", () => driver.search.find({ ...query, q: cleanText(query.q) }, signal)),
     entry: (message) => driver.search.entry({ ...message, content: cleanText(message.content) }),
   };
   return {
@@ -268,6 +282,9 @@ export function createStore(driver: Driver): Store {
         claimOf = claims;
       },
     },
+    health: () => ({ driver: driver.name, ok: driver.ok, latencyMs: meter.latest() }),
+    walBytes: async () => driver.walBytes?.(),
+    measure: meter.set,
     get units() {
       return driver.units;
     },

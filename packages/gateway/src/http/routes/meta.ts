@@ -6,12 +6,14 @@ export interface MetaDeps {
   version: string;
   /** State of the disk, without waiting for it. */
   disk: () => "ok" | "low" | "stuck";
+  /** Whether the store answers, without asking it. */
+  storeAnswers(): boolean;
   /** The served declarations, including these routes' own. */
   served: () => readonly RouteDecl[];
 }
 
 /** `/health`, and the description of the gateway's own routes. */
-export function metaRoutes({ version, disk, served }: MetaDeps): Endpoint[] {
+export function metaRoutes({ version, disk, storeAnswers, served }: MetaDeps): Endpoint[] {
   let document: string | undefined;
   return [
     endpoint(routes.health, () => {
@@ -22,6 +24,14 @@ export function metaRoutes({ version, disk, served }: MetaDeps): Endpoint[] {
         });
       }
       return json({ status: "ok" as const, ...(state === "low" && { disk: state }) });
+    }),
+    endpoint(routes.ready, () => {
+      if (!storeAnswers()) {
+        throw new GatewayError("UNAVAILABLE", "The gateway's store does not answer at the moment.", {
+          headers: { "retry-after": "2" },
+        });
+      }
+      return json({ status: "ready" as const });
     }),
     endpoint(routes.routesMeta, () =>
       json({

@@ -4,7 +4,7 @@ import type { Driver } from "../driver.ts";
 import { isDatabaseError } from "./errors.ts";
 import { type Link, openLink } from "./link.ts";
 import { type PostgresPlace, serverName } from "./place.ts";
-import { createPool, type Lane, LIMITS_MS, pause } from "./pool.ts";
+import { createPool, type Lane, LIMITS_MS, type Pool, pause } from "./pool.ts";
 import { toldAs } from "./problems.ts";
 import { EXIT_CONFIG, migrate } from "./schema.ts";
 import { checkServer } from "./server.ts";
@@ -18,6 +18,7 @@ const EXIT_UNAVAILABLE = 69;
 /** A server that is not there at start may be starting as well. */
 const START_MS = 30_000;
 const CLOSE_MS = 1_000;
+const BEAT_MS = 2_000;
 /** By then, a unit whose outcome was unknown has long been settled. */
 const UNITS_KEPT_MS = 3_600_000;
 const SWEEP_MS = 600_000;
@@ -53,6 +54,25 @@ async function firstLink(place: PostgresPlace, clock: Clock): Promise<Link> {
       await sleep(clock, wait);
     }
   }
+}
+
+/** Asks the server for nothing at times, so that its absence shows while nobody else asks. */
+function beatEvery(pool: Pool, clock: Clock): () => void {
+  let asking = false;
+  return clock.every(BEAT_MS, () => {
+    if (asking) return;
+    asking = true;
+    pool
+      .run("renewals", [{ text: "SELECT 1", values: [] }], {
+        reads: true,
+        deadline: clock.elapsed() + LIMITS_MS.renewals,
+      })
+      // The pool knows.
+      .catch(() => {})
+      .finally(() => {
+        asking = false;
+      });
+  });
 }
 
 /** What a part of the store that is not on this driver yet answers. */
@@ -98,7 +118,12 @@ export async function openPostgres(
         throw toldAs(error);
       }
     };
+  const stopBeating = beatEvery(pool, clock);
   return {
+    name: "postgres",
+    get ok() {
+      return pool.ok;
+    },
     read: reading("short"),
     slow: reading("long"),
     write: units.write,
@@ -133,6 +158,7 @@ export async function openPostgres(
     },
     died: new Promise(() => {}),
     async close() {
+      stopBeating();
       await Promise.race([units.idle(), sleep(clock, CLOSE_MS)]);
       pool.close();
     },

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../../lib/clock.ts";
 import { startThread } from "../../lib/thread.ts";
@@ -28,6 +29,10 @@ export interface Database {
   readonly units: number;
   /** Resolves when the writer thread has died unexpectedly: nothing can be stored any more. */
   readonly died: Promise<Error>;
+  /** False once the writer thread has died. */
+  readonly alive: boolean;
+  /** Size of the write-ahead log. */
+  walBytes(): Promise<number>;
   /** Accepts nothing more; resolves when every accepted unit is on disk or rejected, within 1.5 s. */
   close(): Promise<void>;
 }
@@ -80,8 +85,16 @@ export function openDatabase(file: string, clock: Clock, gateway?: string, threa
   };
 
   let stopSweeping = () => {};
+  let alive = true;
+  void writer.died.then(() => {
+    alive = false;
+  });
   const db: Database = {
     died: writer.died,
+    get alive() {
+      return alive;
+    },
+    walBytes: async () => (await stat(`${file}-wal`).catch(() => undefined))?.size ?? 0,
     started() {
       stopSweeping = sweepCopies(db, file, clock);
     },

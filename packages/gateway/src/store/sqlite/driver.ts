@@ -7,6 +7,11 @@ import { createSearch } from "./search/index.ts";
 
 /** The driver over an open database. */
 export const sqliteDriver = (db: Database): Driver => ({
+  name: "sqlite",
+  get ok() {
+    return db.alive;
+  },
+  walBytes: db.walBytes,
   read: (text, params) => db.read(text, params),
   slow: db.slow,
   write: (statements) => db.write(...statements),

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { openStore } from "../../../packages/gateway/src/store/index.ts";
+import { freePort } from "../../fixtures/ports.ts";
+import { postgresStore, withoutPostgres } from "../../fixtures/postgres.ts";
+
+/** Its pauses take no time, and count all the same. */
+function hurriedClock(): Clock {
+  let past = 0;
+  return {
+    ...systemClock,
+    elapsed: () => past,
+    after(ms, task) {
+      past += ms;
+      return systemClock.after(0, task);
+    },
+  };
+}
+
+it("a Postgres that is not there is tried for 30 s [STORE-AWAY-3]", async () => {
+  const clock = hurriedClock();
+  const port = await freePort();
+  const place = {
+    driver: "postgres",
+    url: `postgres://someone:pass-word@127.0.0.1:${port}/none`,
+    schema: "x",
+    poolSize: 4,
+    ssl: "prefer",
+  } as const;
+  const error = await openStore(place, clock).catch((failed: unknown) => failed);
+  expect(error).toMatchObject({ exitCode: 69, message: expect.stringMatching(/30 seconds: ECONNREFUSED/) });
+  expect((error as Error).message).not.toContain("pass-word");
+  expect(clock.elapsed()).toBeGreaterThan(20_000);
+});
+
+it.skipIf(withoutPostgres())(
+  "a database that is not there is told at once (needs Postgres) [STORE-AWAY-3]",
+  async () => {
+    const place = await postgresStore();
+    const url = place.url.replace(/gateway$/, "nowhere");
+    await expect(openStore({ ...place, url }, systemClock)).rejects.toMatchObject({
+      exitCode: 78,
+      message: expect.stringContaining("nowhere"),
+    });
+  },
+);
