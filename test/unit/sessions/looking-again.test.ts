@@ -36,10 +36,14 @@ const settle = async () => {
 /** Sessions of one agent, whose program answers when told to. Reads can be held up. */
 function rig() {
   const gates: Array<{ sql: RegExp; phase: string; open: Promise<void> }> = [];
-  const db = memoryDatabase(undefined, async (sql, phase) => {
-    const at = gates.findIndex((gate) => gate.phase === phase && gate.sql.test(sql));
-    if (at >= 0) await gates.splice(at, 1)[0]!.open;
-  });
+  let writing = Promise.resolve();
+  const db = memoryDatabase(
+    () => writing,
+    async (sql, phase) => {
+      const at = gates.findIndex((gate) => gate.phase === phase && gate.sql.test(sql));
+      if (at >= 0) await gates.splice(at, 1)[0]!.open;
+    },
+  );
   const store = createStore(db);
   const opened: OpenOptions[] = [];
   const inputs: string[] = [];
@@ -113,6 +117,12 @@ function rig() {
     hold(sql: RegExp, phase: "asked" | "answered") {
       const { promise, resolve } = Promise.withResolvers<void>();
       gates.push({ sql, phase, open: promise });
+      return resolve;
+    },
+    /** Holds up everything that is written from now on. */
+    holdWrites() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      writing = promise;
       return resolve;
     },
     texts: () =>
@@ -298,4 +308,19 @@ it("a compaction keeps the newest messages although imported ones have higher id
   await room.send(id, "hello");
   await room.answer();
   expect(room.told().filter((text) => text.startsWith("new")).length).toBe(10);
+});
+
+it("a session and its process are taken until the reply is stored [SES-12, LOOK-1]", async () => {
+  const { sessions, create, send, answer, holdWrites, row } = rig();
+  const id = await create();
+  await send(id, "hello");
+  const stored = holdWrites();
+  await answer();
+  const taken = () => [sessions.isBusy(id), sessions.places().map(({ busy }) => busy)];
+  expect(taken()).toEqual([true, [true]]);
+  expect((await row(id)).message_count).toBe(1);
+  stored();
+  await settle();
+  expect(taken()).toEqual([false, [false]]);
+  expect((await row(id)).message_count).toBe(2);
 });
