@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { ScreenView, ScreenViewer } from "../lib/screen-views.ts";
 
 /** At most this much of a file is sent to an agent; models accept less. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -133,6 +134,12 @@ export interface OpenOptions {
   signal: AbortSignal;
 }
 
+/** A person at the terminal of an agent's program. */
+export interface Attachment extends ScreenView {
+  /** Passes on what the person typed; the program may be in the middle of a turn. */
+  type(keys: string): void;
+}
+
 /** A live conversation with an agent: usually one child process. */
 export interface RuntimeSession {
   /** Process id, or null where the runtime has no process. */
@@ -159,6 +166,8 @@ export interface RuntimeSession {
    * compaction, and the caller must start a new process with what it wants to keep.
    */
   compact(): Promise<{ summary: string | null; usage?: TurnUse } | null>;
+  /** Shows the program's terminal, and takes keys for it. Absent where the program has none. */
+  attach?(viewer: ScreenViewer): Attachment;
   /** Ends the process group: politely, then by force within 3 s. Safe to call twice. */
   close(): Promise<void>;
   /** Resolves when the process is gone, for whatever reason. */

@@ -14,7 +14,7 @@ import {
 } from "../lib/guarded/index.ts";
 import { PathError } from "../lib/safe-path.ts";
 import type { OpenOptions, RuntimeSession } from "../runtimes/index.ts";
-import { createSlots, type OpenRequest, type Place, sameProcess } from "./place.ts";
+import { createSlots, type OpenRequest, type Place, sameProcess, touch } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
 /** Limit on processes that start at the same time: a burst of starts takes far longer than a queue. */
@@ -86,10 +86,6 @@ export function createPool(deps: SessionDeps) {
     return done;
   };
 
-  const touch = (place: Place) => {
-    place.lastActivity = clock.now();
-    place.idleSince = clock.elapsed();
-  };
   const armIdle = (place: Place) => {
     cancelIdle(place);
     if (place.chatId === "") return;
@@ -185,7 +181,7 @@ export function createPool(deps: SessionDeps) {
         })),
         mcpServers,
         acting,
-        onOutput: () => touch(place),
+        onOutput: () => touch(place, clock),
         log: log.child({ agent: agent.id, session: place.sessionId }),
         clock,
         signal,
@@ -316,7 +312,7 @@ export function createPool(deps: SessionDeps) {
 
     release(place: Place) {
       place.busy = false;
-      touch(place);
+      touch(place, clock);
       Object.assign(place.scope, NO_TURN);
       place.scope.onFile = undefined;
       place.scope.acting = undefined;
@@ -354,7 +350,7 @@ export function createPool(deps: SessionDeps) {
       place.chatId = chatId;
       place.scope.chatId = chatId;
       place.scope.sessionDir = deps.sessionDir(agent.id, chatId, place.sessionId);
-      touch(place);
+      touch(place, clock);
       armIdle(place);
       makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH).catch((error) =>
         log.warn({ err: error, session: place.sessionId }, "could not create the session's folder"),
