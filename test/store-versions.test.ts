@@ -195,5 +195,13 @@ describe("store", () => {
     expect((await store("mend")).code).toBe(2);
     leaveOld();
     expect((await store("downgrade", "--to", "999")).code).toBe(1);
+    await writeFile(file(), "not a database ".repeat(1000));
+    expect(await store("version")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `The database (${file()}) cannot be used: it is not a database.\n`,
+    });
+    await writeFile(file(), "");
+    expect((await store("contract")).stderr).toMatch(/^There is no database in .* yet\.\n$/);
   });
 });

@@ -2,6 +2,7 @@ import { access } from "node:fs/promises";
 import { createPaths, type Paths } from "../config/index.ts";
 import { systemClock } from "../lib/clock.ts";
 import { HomeInUseError, lockHome } from "../lib/home-lock.ts";
+import { diskProblem } from "../lib/start-error.ts";
 import { type Loss, openVersions, type StoreVersions } from "../store/index.ts";
 import { VERSION } from "../version.ts";
 import { isDatabaseInUse } from "./database-lock.ts";
@@ -28,7 +29,8 @@ async function withStore(
     () => true,
     () => false,
   );
-  if (!there) throw new CliError(`There is no database in ${paths.home} yet.`);
+  const missing = () => new CliError(`There is no database in ${paths.home} yet.`);
+  if (!there) throw missing();
   const running = () => new CliError(`A gateway is running with ${paths.home}; stop it first.`);
   const lock = alone
     ? await lockHome(paths.home, systemClock).catch((error) => {
@@ -39,12 +41,19 @@ async function withStore(
   try {
     if (alone && (await isDatabaseInUse(paths.database))) throw running();
     store = await openVersions(paths.database);
+    // An empty file.
+    if (store.version === 0) throw missing();
     if (alone && !store.known) {
       throw new CliError(
         `The database has schema ${store.version}, which this version of the gateway does not know; use the one that wrote it.`,
       );
     }
     await work(store);
+  } catch (error) {
+    const reason = diskProblem(error);
+    throw reason === undefined
+      ? error
+      : new CliError(`The database (${paths.database}) cannot be used: ${reason}.`);
   } finally {
     store?.close();
     await lock?.release();
