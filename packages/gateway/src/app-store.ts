@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import type { ConfigStore, Paths } from "./config/index.ts";
+import { historyFiles } from "./history/index.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { Logger } from "./lib/logger.ts";
 import { startWith } from "./lib/start-error.ts";
@@ -29,5 +30,7 @@ export async function openRows({ store, paths, clock, log, writer, onSecret }: D
   onSecret(url);
   const { password } = new URL(url);
   if (password) for (const secret of [password, decodeURIComponent(password)]) onSecret(secret);
-  return openStore({ driver, url, ...rest }, clock, VERSION, (sentence) => log.warn({}, sentence));
+  return openStore({ driver, url, ...rest, files: historyFiles }, clock, VERSION, (sentence) =>
+    log.warn({}, sentence),
+  );
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { imageParams, videoParams } from "../../../packages/contract/src/schemas/messages.ts";
 import type { Page } from "../../../packages/gateway/src/history/index.ts";
-import { createStore } from "../../fixtures/memory-db.ts";
 
 import { newId, openStore, type Store } from "./store.ts";
 
@@ -58,7 +57,7 @@ it.each(["asc", "desc"] as const)(
 );
 
 it("a new process is told the newest that fits, and the beginning of a text that does not [HARD-TEXT-2]", async () => {
-  const { sessions, messages } = createStore(store.db);
+  const { sessions, messages } = store.rows;
   const row = (await sessions.find("a", "api-x", session))!;
   const ids = await messages.saidAfter(row.id, 0);
   const told = async (last: number) =>

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { newId, openStore, type Store } from "./store.ts";
+import { kinds, newId, type Store } from "./store.ts";
 
 const never = new AbortController().signal;
 const agent = "a";
@@ -18,10 +18,10 @@ interface Line {
 }
 const ndjson = (lines: readonly unknown[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 
-describe("moving history", () => {
+describe.each(kinds)("moving history in $kind", ({ kind, open }) => {
   let store: Store;
-  beforeEach(() => {
-    store = openStore();
+  beforeEach(async () => {
+    store = await open();
   });
   afterEach(() => store.close());
 
@@ -41,7 +41,7 @@ describe("moving history", () => {
     }));
   };
 
-  it("an export that is imported into an empty store gives the same export", async () => {
+  it("an export that is imported into an empty store gives the same export [STORE-SAME-1]", async () => {
     const given = lines(5000);
     expect(await send(ndjson(given))).toEqual({ imported: 5000, skipped: 0, sessions: 2 });
     const exported = await read();
@@ -54,7 +54,7 @@ describe("moving history", () => {
     const key = (line: Line) =>
       JSON.stringify([line.chatId, line.sessionId, line.sessionName, line.role, line.content, line.ts]);
     expect(parsed.map(key).sort()).toEqual(given.map(key).sort());
-    const other = openStore();
+    const other = await open();
     await other.history.import(agent, Readable.from([exported], { objectMode: false }), { signal: never });
     const again = await text(await other.history.export(agent, undefined, never));
     await other.close();
@@ -215,23 +215,22 @@ describe("moving history", () => {
     const given = lines(12_000);
     const body = ndjson(given);
     const running = send(body).catch((error: unknown) => error);
-    const stored = () => store.db.all<{ n: number }>("SELECT count(*) AS n FROM messages")[0]!.n;
-    while (stored() < 2000) await new Promise((resolve) => setImmediate(resolve));
+    const stored = async () => (await store.read<{ n: number }>("SELECT count(*) AS n FROM messages"))[0]!.n;
+    while ((await stored()) < 2000) await new Promise((resolve) => setImmediate(resolve));
     await store.close(true);
     expect(await running).toBeInstanceOf(Error);
-    const { home } = store;
-    store = openStore({ home });
-    expect(stored()).toBeLessThan(12_000);
+    store = await store.reopen();
+    expect(await stored()).toBeLessThan(12_000);
     // What is staged is nobody's yet.
     expect(await store.history.chats(agent)).toEqual([]);
     expect(await store.history.sessions(agent)).toEqual([]);
     await writeFile(join(store.spoolDir, "left-over.ndjson"), "x");
     store.history.start();
-    const under = "SELECT 1 FROM meta WHERE key LIKE 'import:%'";
-    while (store.db.all(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while ((await store.rows.imports.unfinished()).length > 0)
+      await new Promise((resolve) => setImmediate(resolve));
     // It is over once its file is gone.
     while ((await readdir(store.spoolDir)).length > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(stored()).toBe(12_000);
+    expect(await stored()).toBe(12_000);
     expect((await store.history.chats(agent)).map((chat) => chat.messageCount)).toEqual([6_000, 6_000]);
     // It is over a moment after its last row: then another may begin.
     let again: unknown;
@@ -250,17 +249,16 @@ describe("moving history", () => {
     const running = [send(bodies.a, "a"), send(bodies.b, "b")].map((one) =>
       one.catch((error: unknown) => error),
     );
-    const begun = () => store.db.all("SELECT 1 FROM meta WHERE key LIKE 'import:%'").length === 2;
-    while (!begun()) await new Promise((resolve) => setImmediate(resolve));
+    const begun = async () => (await store.rows.imports.unfinished()).length === 2;
+    while (!(await begun())) await new Promise((resolve) => setImmediate(resolve));
     await store.close(true);
     await Promise.all(running);
-    const { home } = store;
-    store = openStore({ home });
+    store = await store.reopen();
     store.history.start();
     await expect(send(bodies.b, "b")).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(send(bodies.a, "a")).rejects.toMatchObject({ code: "CONFLICT" });
     while ((await readdir(store.spoolDir)).length > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(store.db.all("SELECT count(*) AS n FROM messages")).toEqual([{ n: 12_000 }]);
+    expect(await store.read("SELECT count(*) AS n FROM messages")).toEqual([{ n: 12_000 }]);
   });
 
   it("joins chats and sessions that exist: each message is found once, in its place [IMPORT-WHOLE-1]", async () => {
@@ -285,7 +283,7 @@ describe("moving history", () => {
       .split("\n")
       .map((line) => (JSON.parse(line) as Line).ts);
     expect(order).toEqual([...order].sort((a, b) => a - b));
-    expect(store.db.all("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
+    expect(await store.read("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
   });
 
   it("an import that fails is removed whole [IMPORT-WHOLE-2]", async () => {
@@ -293,39 +291,46 @@ describe("moving history", () => {
     const before = await read();
     const given = ndjson([...lines(3000), ...lines(3000, { chatId: "api-new" })]);
     const running = send(given).catch((error: unknown) => error);
-    const staged = () => store.db.all("SELECT 1 FROM messages LIMIT 1 OFFSET 1000").length > 0;
-    while (!staged()) await new Promise((resolve) => setImmediate(resolve));
+    const staged = async () => (await store.read("SELECT 1 FROM messages LIMIT 1 OFFSET 1000")).length > 0;
+    while (!(await staged())) await new Promise((resolve) => setImmediate(resolve));
     // The file is all that the import goes by: a line of it that breaks after the check ends it.
     const [name] = await readdir(store.spoolDir);
     await truncate(join(store.spoolDir, name!), Buffer.byteLength(given) - 40);
     expect(await running).toBeInstanceOf(Error);
     expect(await read()).toBe(before);
-    expect(store.db.all("SELECT count(*) AS n FROM messages")).toEqual([{ n: 10 }]);
-    expect(store.db.all("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
+    expect(await store.read("SELECT count(*) AS n FROM messages")).toEqual([{ n: 10 }]);
+    expect(await store.read("SELECT 1 FROM chats WHERE agent_id LIKE 'import%'")).toEqual([]);
   });
 
   it("an import that failed and could not be removed at once is never shown [IMPORT-WHOLE-2]", async () => {
-    const full = (name: string, event: string) =>
-      store.db.write({
-        sql: `CREATE TRIGGER ${name} BEFORE ${event} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
-        params: [],
-      });
-    await full("no_room", "INSERT ON messages WHEN new.content = 'the last'");
-    await full("no_removal", "DELETE ON messages");
+    const run = (sql: string) => store.write({ sql, params: [], silent: true });
+    if (kind === "Postgres") {
+      await run(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$`);
+    }
+    const full = (name: string, event: string, when: string) =>
+      run(
+        kind === "Postgres"
+          ? `CREATE TRIGGER ${name} BEFORE ${event} ON messages FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION full_disk()`
+          : `CREATE TRIGGER ${name} BEFORE ${event} ON messages WHEN ${when}
+             BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
+      );
+    await full("no_room", "INSERT", "new.content = 'the last'");
+    await full("no_removal", "DELETE", "old.id > 0");
     const body = ndjson([...lines(2500), ...lines(1, { content: "the last" })]);
     await expect(send(body)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(await readdir(store.spoolDir)).toEqual([]);
-    for (const name of ["no_room", "no_removal"])
-      await store.db.write({ sql: `DROP TRIGGER ${name}`, params: [] });
+    for (const name of ["no_room", "no_removal"]) {
+      await run(`DROP TRIGGER ${name}${kind === "Postgres" ? " ON messages" : ""}`);
+    }
     expect(await send(body)).toMatchObject({ imported: 2501 });
-    const { home } = store;
     await store.close(true);
-    store = openStore({ home });
+    store = await store.reopen();
     store.history.start();
-    const under = "SELECT 1 FROM meta WHERE key LIKE 'import:%'";
-    while (store.db.all(under).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while ((await store.rows.imports.unfinished()).length > 0)
+      await new Promise((resolve) => setImmediate(resolve));
     expect((await store.history.chats(agent)).map((chat) => chat.messageCount).sort()).toEqual([1250, 1251]);
-    expect(store.db.all("SELECT count(*) AS n FROM messages")).toEqual([{ n: 2501 }]);
+    expect(await store.read("SELECT count(*) AS n FROM messages")).toEqual([{ n: 2501 }]);
   });
 
   it("an export can be of one chat, by its stored id or its chat_id, and of an unknown one is empty", async () => {

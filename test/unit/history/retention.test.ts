@@ -9,7 +9,7 @@ import { createJobs } from "../../../packages/gateway/src/jobs/index.ts";
 import type { Clock } from "../../../packages/gateway/src/lib/clock.ts";
 import { type LocalHour, localHour } from "../../../packages/gateway/src/lib/local-time.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import { newId, openStore, type Store } from "./store.ts";
+import { kinds, newId, type Store } from "./store.ts";
 
 const DAY = 86_400_000;
 /** No place changes its clocks by less. */
@@ -80,7 +80,7 @@ describe("the hour of a clean-up", () => {
   });
 });
 
-describe("retention", () => {
+describe.each(kinds)("retention in $kind", ({ open }) => {
   let store: Store;
   let now: number;
   let agents: RetentionAgent[];
@@ -138,14 +138,17 @@ describe("retention", () => {
       },
     };
   };
-  const count = (agentId: string) =>
-    store.db.all<{ n: number }>(
-      "SELECT count(*) AS n FROM messages m JOIN sessions s ON s.id = m.session WHERE s.agent_id = ?",
-      [agentId],
+  const count = async (agentId: string) =>
+    (
+      await store.read<{ n: number }>(
+        "SELECT count(*) AS n FROM messages m JOIN sessions s ON s.id = m.session WHERE s.agent_id = ?",
+        [agentId],
+      )
     )[0]!.n;
+  const counts = async () => [await count("a"), await count("b"), await count("c")];
 
   beforeEach(async () => {
-    store = openStore();
+    store = await open();
     now = at("2026-06-01T02:59:00Z");
     for (const agent of ["a", "b", "c"]) {
       const old = newId();
@@ -168,24 +171,24 @@ describe("retention", () => {
     agents = [kept("a", 10), kept("b", null), kept("c", 10, 5)];
     const daily = retention();
     await daily.tick();
-    expect([count("a"), count("b"), count("c")]).toEqual([402, 402, 402]);
+    expect(await counts()).toEqual([402, 402, 402]);
     now = at("2026-06-01T03:00:10Z");
     await daily.tick();
-    expect([count("a"), count("b"), count("c")]).toEqual([1, 402, 402]);
+    expect(await counts()).toEqual([1, 402, 402]);
     await store.add("a", "api-x", [{ session: newId(), content: "old again", ts: now - 30 * DAY }]);
     now += 60_000;
     await daily.tick();
     // Not twice a day with the same settings, also over a restart; other settings make the hour count anew.
-    expect(count("a")).toBe(2);
+    expect(await count("a")).toBe(2);
     agents = [kept("a", 11), kept("b", null), kept("c", 10, 5)];
     await daily.tick();
-    expect(count("a")).toBe(1);
+    expect(await count("a")).toBe(1);
     await store.add("a", "api-x", [{ session: newId(), content: "old once more", ts: now - 30 * DAY }]);
     await retention().tick();
-    expect(count("a")).toBe(2);
+    expect(await count("a")).toBe(2);
     now = at("2026-06-02T03:00:00Z");
     await daily.tick();
-    expect(count("a")).toBe(1);
+    expect(await count("a")).toBe(1);
   });
 
   it("leaves empty sessions, corrects counters, and search finds nothing of what is gone", async () => {
@@ -229,7 +232,7 @@ describe("retention", () => {
             SELECT m.id, 'a', ? FROM messages m JOIN sessions s ON s.id = m.session WHERE s.agent_id = 'a' AND content = ?`,
       params: [path, where],
     });
-    await store.db.write(refer("used.png", "recent"), refer("expired.png", "old 3"), {
+    await store.write(refer("used.png", "recent"), refer("expired.png", "old 3"), {
       sql: "UPDATE sessions SET image_config = ? WHERE agent_id = 'a'",
       params: [JSON.stringify({ image_ref: "config.png" })],
     });
@@ -238,7 +241,7 @@ describe("retention", () => {
     now = now - (now % DAY) + 3 * 3_600_000;
     // Within the day after it was uploaded.
     await utimes(join(root, "fresh.png"), now / 1000, now / 1000);
-    await store.db.write({ sql: "UPDATE messages SET ts = ? WHERE content = 'recent'", params: [now] });
+    await store.write({ sql: "UPDATE messages SET ts = ? WHERE content = 'recent'", params: [now] });
     await retention().tick();
     const there = [
       "used.png",
@@ -259,7 +262,7 @@ describe("retention", () => {
       sql: "INSERT INTO turns (request_id, session, kind, state, started_at) VALUES (?, 1, 'message', ?, ?)",
       params: [id, state, now - days * DAY],
     });
-    await store.db.write(
+    await store.write(
       turn("1", "done", 9),
       turn("2", "running", 9),
       turn("3", "failed", 8),
@@ -268,7 +271,7 @@ describe("retention", () => {
     agents = [kept("b", null)];
     now = at("2026-06-01T03:00:00Z");
     await retention().tick();
-    expect(store.db.all("SELECT request_id AS id FROM turns ORDER BY id")).toEqual([
+    expect(await store.read("SELECT request_id AS id FROM turns ORDER BY id")).toEqual([
       { id: "2" },
       { id: "4" },
     ]);

@@ -1,23 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStore } from "../../fixtures/memory-db.ts";
-
-import { newId, openStore, type Store, sessionRow } from "./store.ts";
+import { kinds, newId, type Store } from "./store.ts";
 
 const AGENT = "a";
 const CHAT = "api-one";
 const thinking = (chars: number) => [{ type: "thinking" as const, text: "x".repeat(chars) }];
 
-describe("steps in the store", () => {
+describe.each(kinds)("steps in $kind", ({ open }) => {
   let store: Store;
   let session: string;
   const page = (query: object) =>
     store.history.page({ agentId: AGENT, chatId: CHAT, limit: 50, order: "asc", include: "steps", ...query });
-  const stored = () => store.db.all<{ n: number }>("SELECT count(*) AS n FROM message_steps")[0]!.n;
+  const stored = async () =>
+    (await store.read<{ n: number }>("SELECT count(*) AS n FROM message_steps"))[0]!.n;
 
   beforeAll(async () => {
-    store = openStore();
+    store = await open();
     session = newId();
-    const rows = createStore(store.db);
+    const { rows } = store;
     const named = { uuid: session, agentId: AGENT, chatId: CHAT, name: "A name", unnamed: false, now: 1 };
     await rows.commit(rows.sessions.add(named));
     for (let ts = 1; ts <= 12; ts++) {
@@ -42,10 +41,10 @@ describe("steps in the store", () => {
   });
 
   it("go with their messages: by age, and when a session is cleared [FAIL-4]", async () => {
-    expect(stored()).toBe(12);
+    expect(await stored()).toBe(12);
     await store.rows.removal.olderThan(AGENT, 6, new AbortController().signal);
-    expect(stored()).toBe(7);
-    await createStore(store.db).commit(store.history.clear(sessionRow(store.db, session)));
-    expect(stored()).toBe(0);
+    expect(await stored()).toBe(7);
+    await store.rows.commit(store.history.clear(await store.sessionRow(session)));
+    expect(await stored()).toBe(0);
   });
 });

@@ -9,9 +9,14 @@ import {
 } from "../../../packages/gateway/src/history/index.ts";
 import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
-import type { PageQuery, SearchQuery } from "../../../packages/gateway/src/store/index.ts";
-import { type Database, openDatabase } from "../../../packages/gateway/src/store/sqlite/database.ts";
-import { createStore } from "../../fixtures/memory-db.ts";
+import { change } from "../../../packages/gateway/src/store/change.ts";
+import type { Driver } from "../../../packages/gateway/src/store/driver.ts";
+import { createStore, type PageQuery, type SearchQuery } from "../../../packages/gateway/src/store/index.ts";
+import { openPostgres } from "../../../packages/gateway/src/store/postgres/index.ts";
+import { openDatabase } from "../../../packages/gateway/src/store/sqlite/database.ts";
+import { sqliteDriver } from "../../../packages/gateway/src/store/sqlite/driver.ts";
+import type { Param, Statement } from "../../../packages/gateway/src/store/statement.ts";
+import { postgresStore, withoutPostgres } from "../../fixtures/postgres.ts";
 
 /** Waits for as long as it takes. */
 const patient: Waiting = { signal: new AbortController().signal, takeRoom() {} };
@@ -25,30 +30,36 @@ export interface Entry {
   id?: number;
 }
 
-/** A real database with its threads, in a folder of its own. */
-export function openStore(
-  options: { agents?: () => readonly RetentionAgent[]; clock?: Clock; home?: string } = {},
-) {
-  const home = options.home ?? mkdtempSync(join(tmpdir(), "history-"));
-  const clock = options.clock ?? systemClock;
-  const db = openDatabase(join(home, "gateway.db"), systemClock);
-  const rows = createStore(db);
+const MOST_AT_ONCE = 500;
+
+interface Options {
+  agents?: () => readonly RetentionAgent[];
+  clock?: Clock;
+  home?: string;
+}
+
+/** The history over a driver, in a folder of its own. */
+function historyOver(driver: Driver, options: Options & { home: string }) {
+  const { home } = options;
+  const opened = createStore(driver);
+  // No other gateway is there, so that every agent is this one's.
+  const rows = { ...opened, forAgent: () => ({ commit: opened.commit, holds: () => true }) };
   const mediaDir = join(home, "media");
   const spoolDir = join(home, "imports");
   const history = createHistory({
     store: rows,
-    clock,
+    clock: options.clock ?? systemClock,
     log: silentLogger,
     takeSpace: () => {},
     agents: options.agents ?? (() => []),
     mediaDir: () => mediaDir,
     spoolDir,
   });
-  const queued = () => db.all<{ n: number }>("SELECT count(*) AS n FROM search_queue")[0]!.n;
   return {
     home,
     rows,
-    db,
+    read: <T>(text: string, params: readonly Param[] = []) => driver.read<T>(text, params),
+    write: (...statements: readonly Statement[]) => driver.write(statements),
     history: {
       ...history,
       page: (query: PageQuery, waiting = patient) => history.page(query, waiting),
@@ -56,59 +67,95 @@ export function openStore(
     },
     mediaDir,
     spoolDir,
-    /** Stores messages the way turns do, all in one unit. */
+    /** Stores messages the way turns do, many in one unit. */
     async add(agentId: string, chatId: string, entries: readonly Entry[]): Promise<void> {
-      const statements = [];
-      for (const { session, content, ts, role, id } of entries) {
-        statements.push(
-          {
-            sql: "INSERT OR IGNORE INTO chats (agent_id, chat_id, last_activity) VALUES (?, ?, 0)",
-            params: [agentId, chatId],
-          },
-          {
-            sql: `INSERT OR IGNORE INTO sessions (uuid, chat, agent_id, name, created_at, last_activity)
-                  SELECT ?, id, ?, 'A name', ?, 0 FROM chats WHERE agent_id = ? AND chat_id = ?`,
+      const sessions = new Map(entries.map((entry) => [entry.session, entry]));
+      await rows.commit(
+        change({
+          sql: "INSERT INTO chats (agent_id, chat_id, last_activity) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
+          params: [agentId, chatId],
+        }),
+        ...[...sessions.values()].map(({ session, ts }) =>
+          change({
+            sql: `INSERT INTO sessions (uuid, chat, agent_id, name, created_at, last_activity)
+                  SELECT ?, id, ?, 'A name', ?, 0 FROM chats WHERE agent_id = ? AND chat_id = ?
+                  ON CONFLICT DO NOTHING`,
             params: [session, agentId, ts, agentId, chatId],
-          },
-          {
-            sql: `INSERT INTO messages (id, chat, session, role, content, ts)
-                  SELECT ?, chat, id, ?, ?, ? FROM sessions WHERE uuid = ?`,
-            params: [id ?? rows.ids.message(), role === "assistant" ? 1 : 0, content, ts, session],
-          },
-          {
-            sql: `UPDATE sessions SET message_count = message_count + 1, last_activity = ?, last_message = ?
-                  WHERE uuid = ?`,
-            params: [ts, content.slice(0, 200), session],
-          },
-          {
-            sql: `UPDATE chats SET message_count = message_count + 1, last_activity = ?
-                  WHERE agent_id = ? AND chat_id = ?`,
-            params: [ts, agentId, chatId],
-          },
-        );
+          }),
+        ),
+      );
+      for (let at = 0; at < entries.length; at += MOST_AT_ONCE) {
+        const changes = entries
+          .slice(at, at + MOST_AT_ONCE)
+          .map(({ session, content, ts, role = "user", id = rows.ids.message() }) =>
+            rows.messages.add({ id, session, role, content, ts, extra: {} }),
+          );
+        await rows.commit(...changes);
       }
-      await db.write(...statements);
     },
+    /** A fresh row id for a session's uuid. */
+    async sessionRow(uuid: string): Promise<number> {
+      return (await driver.read<{ id: number }>("SELECT id FROM sessions WHERE uuid = ?", [uuid]))[0]!.id;
+    },
+    async close(keep = false): Promise<void> {
+      await driver.close();
+      if (!keep) rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+const newHome = () => mkdtempSync(join(tmpdir(), "history-"));
+
+/** A real SQLite database with its threads. */
+export function openStore(options: Options = {}) {
+  const home = options.home ?? newHome();
+  const db = openDatabase(join(home, "gateway.db"), systemClock);
+  const store = historyOver(sqliteDriver(db), { ...options, home });
+  const queued = () => db.all<{ n: number }>("SELECT count(*) AS n FROM search_queue")[0]!.n;
+  return {
+    ...store,
+    db,
+    /** Opens it again once it is closed. */
+    reopen: async () => openStore({ ...options, home }) as Store,
     /** Resolves once the index has taken in what it will take in. */
     async indexed(): Promise<void> {
       for (;;) {
         if (queued() < 200) return;
         // Any reply of the writer thread: its idle work goes on in between.
-        await rows.removal.turnsBefore(0, patient.signal);
+        await store.rows.removal.turnsBefore(0, patient.signal);
       }
     },
     queued,
-    async close(keep = false): Promise<void> {
-      await db.close();
-      if (!keep) rmSync(home, { recursive: true, force: true });
-    },
   };
 }
-export type Store = ReturnType<typeof openStore>;
+type SqliteStore = ReturnType<typeof openStore>;
+export type Store = Omit<SqliteStore, "db" | "queued" | "reopen"> & { reopen(): Promise<Store> };
+
+async function openOnPostgres(
+  options: Options,
+  place: Awaited<ReturnType<typeof postgresStore>>,
+): Promise<Store> {
+  const home = options.home ?? newHome();
+  const driver = await openPostgres(place, systemClock, undefined, () => {}, place.files);
+  return {
+    ...historyOver(driver, { ...options, home }),
+    reopen: () => openOnPostgres({ ...options, home }, place),
+    // The unit that stores a message has its place in search, too.
+    indexed: async () => {},
+  };
+}
+
+/** How a test opens an empty store of each driver. */
+export const kinds: ReadonlyArray<{ kind: string; open(options?: Options): Promise<Store> }> = [
+  { kind: "SQLite", open: async (options) => openStore(options) },
+  ...(withoutPostgres()
+    ? []
+    : [
+        {
+          kind: "Postgres",
+          open: async (options: Options = {}) => openOnPostgres(options, await postgresStore()),
+        },
+      ]),
+];
 
 export const newId = () => randomUUID();
-
-/** A fresh row id for a session's uuid. */
-export function sessionRow(db: Database, uuid: string): number {
-  return db.all<{ id: number }>("SELECT id FROM sessions WHERE uuid = ?", [uuid])[0]!.id;
-}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { historyFiles } from "../../../packages/gateway/src/history/index.ts";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { openStore, type Store } from "../../../packages/gateway/src/store/index.ts";
 import { ownCluster, withoutPostgres } from "../../fixtures/postgres.ts";
@@ -16,6 +17,7 @@ describe.skipIf(withoutPostgres())("a store whose Postgres goes away (needs Post
       schema: "gateway",
       poolSize: 5,
       ssl: "prefer",
+      files: historyFiles,
     } as const;
     store = await openStore(place, systemClock);
   });

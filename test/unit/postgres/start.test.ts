@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { historyFiles } from "../../../packages/gateway/src/history/index.ts";
 import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { openStore } from "../../../packages/gateway/src/store/index.ts";
 import { freePort } from "../../fixtures/ports.ts";
@@ -26,6 +27,7 @@ it("a Postgres that is not there is tried for 30 s [STORE-AWAY-3]", async () => 
     schema: "x",
     poolSize: 4,
     ssl: "prefer",
+    files: historyFiles,
   } as const;
   const error = await openStore(place, clock).catch((failed: unknown) => failed);
   expect(error).toMatchObject({ exitCode: 69, message: expect.stringMatching(/30 seconds: ECONNREFUSED/) });

@@ -8,5 +8,10 @@ export const drivers: readonly { driver: string; open(): Promise<Store> }[] = [
   { driver: "SQLite", open: async () => createStore(memoryDatabase()) },
   ...(withoutPostgres()
     ? []
-    : [{ driver: "Postgres", open: async () => openStore(await postgresStore(), systemClock) }]),
+    : [
+        {
+          driver: "Postgres",
+          open: async () => openStore(await postgresStore(), systemClock),
+        },
+      ]),
 ];

@@ -153,7 +153,8 @@ async function spool(file: string, body: Readable, takeSpace: (bytes: number) =>
 }
 
 function readable(error: unknown, signal: AbortSignal): unknown {
-  const { code, data, message } = error as NodeJS.ErrnoException & { data?: BadLine };
+  const { code, data, message, cause } = error as NodeJS.ErrnoException & { data?: BadLine };
+  if (code === IMPORT_FAILED && cause instanceof GatewayError) return cause;
   if (code === BAD_LINE && data) {
     return new GatewayError("INVALID_REQUEST", `Line ${data.line} is not a message: ${data.message}.`, {
       details: [{ path: `line ${data.line}${data.path ? `: ${data.path}` : ""}`, message: data.message }],

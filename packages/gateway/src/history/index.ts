@@ -21,6 +21,7 @@ import { toRecord } from "./records.ts";
 import { createRetention, type RetentionAgent } from "./retention.ts";
 
 export type { ImportResult } from "../store/index.ts";
+export { historyFiles } from "./files.ts";
 export type { ChatRecord, ChatSession, Page, SessionRecord } from "./lists.ts";
 export type { RetentionAgent } from "./retention.ts";
 export type SearchPage = ReturnType<typeof searchPage>["_output"];

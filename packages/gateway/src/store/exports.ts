@@ -3,6 +3,8 @@ export interface ExportCursor {
   ts: number;
   id: number;
   maxId: number;
+  /** Milliseconds that the next slice looks at, where a driver reads by time. */
+  span?: number;
 }
 
 export interface ExportSlice {
@@ -24,3 +26,6 @@ export interface Exports {
   /** The next lines, oldest first over all chats; `chatId` for one chat alone. The first slice has no cursor. */
   slice(agentId: string, chatId: string | undefined, cursor: ExportCursor | undefined): Promise<ExportSlice>;
 }
+
+/** A line of an export, without its end. */
+export type FormatExport = (exported: ExportedMessage) => string;

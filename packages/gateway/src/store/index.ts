@@ -5,6 +5,7 @@ import { cleanParams, cleanStatement, cleanText } from "./clean.ts";
 import { type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
+import type { HistoryFiles } from "./files.ts";
 import { createIds, createSharedIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
 import { createMeter, type StoreHealth, type StoreMeter } from "./meter.ts";
@@ -39,6 +40,7 @@ export {
   type SeenNode,
 } from "./directory.ts";
 export type { ExportedMessage } from "./exports.ts";
+export type { HistoryFiles } from "./files.ts";
 export {
   IMPORT_FAILED,
   type ImportedLine,
@@ -149,7 +151,9 @@ export interface Store {
 }
 
 /** Where a store is. `writer` is a thread that was started early. */
-export type StorePlace = { driver: "sqlite"; file: string; writer?: Worker | undefined } | PostgresPlace;
+export type StorePlace =
+  | { driver: "sqlite"; file: string; writer?: Worker | undefined }
+  | (PostgresPlace & { files: HistoryFiles });
 
 /**
  * Opens (and creates or migrates) a store; only its own driver is loaded.
@@ -164,7 +168,7 @@ export async function openStore(
 ): Promise<Store> {
   if (place.driver === "postgres") {
     const { openPostgres } = await import("./postgres/index.ts");
-    return createStore(await openPostgres(place, clock, gateway, warn));
+    return createStore(await openPostgres(place, clock, gateway, warn, place.files));
   }
   const { openSqlite } = await import("./sqlite/index.ts");
   return createStore(openSqlite(place.file, clock, gateway, place.writer));

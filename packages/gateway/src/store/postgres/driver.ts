@@ -1,17 +1,23 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { StartError } from "../../lib/start-error.ts";
 import type { Driver } from "../driver.ts";
+import type { HistoryFiles } from "../files.ts";
 import { isDatabaseError } from "./errors.ts";
+import { createExports } from "./exports.ts";
+import { createImports } from "./imports/index.ts";
 import { type Link, openLink } from "./link.ts";
 import { type PostgresPlace, serverName } from "./place.ts";
 import { createPool, type Lane, LIMITS_MS, type Pool, pause } from "./pool.ts";
 import { toldAs } from "./problems.ts";
+import { createRemoval } from "./removal.ts";
 import { EXIT_CONFIG, migrate } from "./schema.ts";
+import { createSearch } from "./search/index.ts";
 import { checkServer } from "./server.ts";
 import { pathOf, settings } from "./settings.ts";
 import { createShared, reserveFirst } from "./shared.ts";
 import { numbered } from "./statement-text.ts";
 import { createUnits } from "./units.ts";
+import { createWork } from "./work.ts";
 
 /** `EX_UNAVAILABLE` of sysexits.h. */
 const EXIT_UNAVAILABLE = 69;
@@ -75,28 +81,25 @@ function beatEvery(pool: Pool, clock: Clock): () => void {
   });
 }
 
-/** What a part of the store that is not on this driver yet answers. */
-const missing = (what: string) => (): never => {
-  throw new Error(`${what} is not available with Postgres yet.`);
-};
-
 /**
  * Opens a store on Postgres, and creates or migrates its schema.
  * @param gateway version of this gateway
  * @param warn gets what is wrong with the server, as sentences
+ * @param files what the history knows about the files of imports and exports
  */
 export async function openPostgres(
   place: PostgresPlace,
   clock: Clock,
   gateway: string | undefined,
   warn: (sentence: string) => void,
+  files: HistoryFiles,
 ): Promise<Driver> {
   const first = await firstLink(place, clock);
   let path: string;
   let givenIds: number;
   try {
     const extension = await checkServer(first, warn);
-    await migrate(first, place.schema, clock, gateway);
+    await migrate(first, place.schema, extension, clock, gateway);
     path = pathOf(place.schema, extension);
     givenIds = await reserveFirst(first, path);
   } finally {
@@ -104,6 +107,8 @@ export async function openPostgres(
   }
   const pool = createPool(place, clock);
   const units = createUnits(pool, path, clock);
+  const work = createWork(pool, path);
+  const closing = new AbortController();
   const reading =
     (lane: Lane): Driver["read"] =>
     async <T>(text: string, params: readonly (string | number | null)[] = []) => {
@@ -129,19 +134,10 @@ export async function openPostgres(
     write: units.write,
     givenIds,
     shared: createShared(pool, path),
-    search: { find: missing("Search"), entry: () => [] },
-    removal: {
-      clear: missing("Removal of messages"),
-      emptySession: missing("Removal of messages"),
-      olderThan: missing("Removal of messages"),
-      turnsBefore: missing("Removal of turns"),
-    },
-    exports: { slice: missing("Export") },
-    imports: () => ({
-      check: missing("Import"),
-      store: missing("Import"),
-      unfinished: async () => [],
-    }),
+    search: createSearch(work, clock, closing.signal),
+    removal: createRemoval({ read: reading("short") }, work),
+    exports: createExports(work, files.format),
+    imports: (range) => createImports(work, clock, files, range, closing.signal),
     housekeeping: {
       everyMs: SWEEP_MS,
       statements: () => [
@@ -159,6 +155,7 @@ export async function openPostgres(
     died: new Promise(() => {}),
     async close() {
       stopBeating();
+      closing.abort();
       await Promise.race([units.idle(), sleep(clock, CLOSE_MS)]);
       pool.close();
     },

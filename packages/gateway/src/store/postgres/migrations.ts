@@ -122,4 +122,16 @@ export const MIGRATIONS: readonly string[] = [
    CREATE TABLE placements (
      agent_id TEXT COLLATE "C" PRIMARY KEY, boot_id TEXT COLLATE "C", fence BIGINT NOT NULL, workspace TEXT);
    CREATE INDEX placements_boot ON placements (boot_id);`,
+  `CREATE TABLE message_search (
+     message BIGINT PRIMARY KEY, chat BIGINT NOT NULL, session BIGINT NOT NULL, ts BIGINT NOT NULL,
+     folded TEXT COLLATE "C" NOT NULL);
+   CREATE FUNCTION search_characters(folded TEXT) RETURNS TEXT[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE COST 100
+     AS 'SELECT string_to_array($1, NULL)';
+   CREATE INDEX message_search_text ON message_search USING gin (folded gin_trgm_ops)
+     WHERE octet_length(folded) <= 65536;
+   CREATE INDEX message_search_characters ON message_search USING gin (search_characters(folded))
+     WHERE octet_length(folded) <= 65536;
+   CREATE INDEX message_search_chat ON message_search (chat, ts, message);
+   CREATE INDEX message_search_session ON message_search (session, ts, message);
+   CREATE INDEX message_search_long ON message_search (chat) WHERE octet_length(folded) > 65536;`,
 ];

@@ -92,12 +92,14 @@ export async function locked(
 
 /**
  * Brings the schema up to date, one transaction per step. A schema of a newer gateway is left as it is.
+ * @param extension schema of the extension for search
  * @param gateway version of this gateway
  * @throws StartError when the store allows only newer gateways
  */
 export async function migrate(
   link: Link,
   schema: string,
+  extension: string,
   clock: Clock,
   gateway: string | undefined,
 ): Promise<void> {
@@ -121,7 +123,11 @@ export async function migrate(
       const [row] = await run(plain("SELECT value FROM meta WHERE key = 'version'"));
       // Another gateway may have done it meanwhile.
       if (Number(row?.value ?? 0) >= step) return;
-      await run(...statementsOf(MIGRATIONS[step - 1]!), setMeta("version", String(step)));
+      await run(
+        settings(pathOf(schema, extension), STEP_MS),
+        ...statementsOf(MIGRATIONS[step - 1]!),
+        setMeta("version", String(step)),
+      );
       if (step === 1 && gateway !== undefined) await run(setMeta("oldest_gateway", gateway));
     });
   }

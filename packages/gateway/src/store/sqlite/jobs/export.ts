@@ -1,10 +1,7 @@
-import type { ExportCursor, ExportedMessage, ExportSlice } from "../../exports.ts";
+import type { ExportCursor, ExportSlice, FormatExport } from "../../exports.ts";
 import { MESSAGE_COLUMNS, type StoredMessage } from "../../sql/history.ts";
 import type { Connection } from "../connection.ts";
 import type { JobContext } from "../protocol.ts";
-
-/** A line of an export, without its end. */
-export type FormatExport = (exported: ExportedMessage) => string;
 
 export interface ExportArgs {
   agentId: string;

@@ -1,24 +1,11 @@
-import { createHash } from "node:crypto";
+import { idsFor, stagedUuid } from "../../imported.ts";
 import type { Connection } from "../connection.ts";
 import type { JobContext } from "../protocol.ts";
 import { unindexStatements } from "../search/indexing.ts";
 import { removeSlices } from "./removal.ts";
 
-/** Names a folder, like the ids that the gateway mints. */
-const KEEPABLE = /^(?!\.{1,2}$|-)[A-Za-z0-9._-]{1,128}$/;
-
 /** In whose name the chats of an import are staged: no agent has such an id. `joining` for chats that exist already. */
 export const stagedAs = (name: string) => ({ alone: `import:${name}`, joining: `import+:${name}` });
-
-export const stagedUuid = (name: string, chatId: string, sessionId: string) =>
-  `import:${name}:${chatId}:${sessionId}`;
-
-/** Id for a session whose own is taken or cannot name a folder: the same each time, so that an import can be repeated. */
-function derivedId(agentId: string, chatId: string, sessionId: string): string {
-  const hex = createHash("sha256").update(`${agentId}\0${chatId}\0${sessionId}`).digest("hex");
-  // Version 8 and variant 10 of RFC 9562.
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
 
 /** Where the messages of a session belong: the session that exists (`present`), or the id for a new one. */
 export function placeFor(
@@ -29,8 +16,7 @@ export function placeFor(
 ): { uuid: string; chat: number | undefined; present: number | undefined } {
   const known = "SELECT id FROM chats WHERE agent_id = ? AND chat_id = ?";
   const chat = db.get(known, [agentId, chatId])?.id as number | undefined;
-  for (const uuid of [sessionId, derivedId(agentId, chatId, sessionId)]) {
-    if (!KEEPABLE.test(uuid)) continue;
+  for (const uuid of idsFor(agentId, chatId, sessionId)) {
     const found = db.get("SELECT id, chat FROM sessions WHERE uuid = ?", [uuid]);
     if (!found) return { uuid, chat, present: undefined };
     if (found.chat === chat) return { uuid, chat, present: Number(found.id) };

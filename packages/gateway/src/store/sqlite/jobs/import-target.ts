@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
-import { oneLine } from "../../../lib/one-line.ts";
+import { fingerprint, previewOf, rowOf, sessionNameOf, stagedUuid } from "../../imported.ts";
 import type { ImportedMessage } from "../../imports.ts";
 import type { Connection } from "../connection.ts";
-import { placeFor, stagedAs, stagedUuid } from "./import-staged.ts";
+import { placeFor, stagedAs } from "./import-staged.ts";
 
 /** The staged session that imported messages go to, with what came in during this transaction. */
 interface Target {
@@ -18,9 +17,6 @@ interface Target {
   preview: string;
 }
 
-const DEFAULT_NAME = "Imported session";
-const PREVIEW_CHARS = 200;
-const MAX_NAME_CHARS = 1000;
 const MAX_GROUPS = 1000;
 
 /**
@@ -60,11 +56,11 @@ export function createImportTarget(
     const uuid = stagedUuid(importName, line.chatId, line.sessionId);
     const found = db.get("SELECT id FROM sessions WHERE uuid = ?", [uuid])?.id;
     if (found !== undefined) return Number(found);
-    const name = oneLine(line.sessionName, MAX_NAME_CHARS) ?? null;
+    const { name, unnamed } = sessionNameOf(line);
     return db.run(
       `INSERT INTO sessions (uuid, chat, agent_id, name, unnamed, created_at, last_activity)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      [uuid, chat, hidden.alone, name ?? DEFAULT_NAME, name === null ? 1 : 0, line.ts, line.ts],
+      [uuid, chat, hidden.alone, name, unnamed, line.ts, line.ts],
     ).lastInsertRowid;
   };
 
@@ -89,9 +85,6 @@ export function createImportTarget(
     return target;
   };
 
-  const fingerprint = (role: number, content: string) =>
-    `${role}${content.length < 64 ? content : createHash("sha256").update(content).digest("base64")}`;
-
   const seenAt = ({ session, present }: Target, ts: number): Set<string> => {
     const group = groups.get(session);
     if (group?.ts === ts) return group.seen;
@@ -115,26 +108,18 @@ export function createImportTarget(
     /** Stores the message; false when it is there already. */
     add(line: ImportedMessage): boolean {
       const target = targetOf(line);
-      const role = line.role === "user" ? 0 : 1;
-      const content = line.content.toWellFormed();
+      const { role, content, extra, steps } = rowOf(line);
       const seen = seenAt(target, line.ts);
       const mark = fingerprint(role, content);
       if (seen.has(mark)) return false;
       seen.add(mark);
-      const { interrupted, error } = line;
-      const senderName = oneLine(line.senderName, MAX_NAME_CHARS);
-      const extra =
-        interrupted || error || senderName !== undefined
-          ? JSON.stringify({ interrupted, senderName, error })
-          : null;
       const id = nextId++;
       if (id >= ids.first + ids.count) throw new Error("the file has more lines than were counted");
       db.run(
         "INSERT INTO messages (id, chat, session, role, content, ts, extra) VALUES (?, ?, ?, ?, ?, ?, ?)",
         [id, target.chat, target.session, role, content, line.ts, extra],
       );
-      if (line.steps && line.steps.length > 0 && role === 1) {
-        const steps = JSON.stringify(line.steps).toWellFormed();
+      if (steps !== null) {
         db.run("INSERT INTO message_steps (message, steps) VALUES (?, ?)", [id, steps]);
       }
       if (target.joins) db.run("DELETE FROM search_queue WHERE message = ?", [id]);
@@ -143,7 +128,7 @@ export function createImportTarget(
       target.earliest = Math.min(target.earliest, line.ts);
       if (line.ts >= target.latest) {
         target.latest = line.ts;
-        if (content !== "") target.preview = content.slice(0, PREVIEW_CHARS);
+        if (content !== "") target.preview = previewOf(content);
       }
       return true;
     },

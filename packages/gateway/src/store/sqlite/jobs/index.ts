@@ -1,7 +1,8 @@
+import type { FormatExport } from "../../exports.ts";
 import type { ReadImport } from "../../imports.ts";
 import type { Job } from "../protocol.ts";
 import { searchJob } from "../search/index.ts";
-import { exportSlice, type FormatExport } from "./export.ts";
+import { exportSlice } from "./export.ts";
 import { storeImport } from "./import.ts";
 import { emptySession, pruneTurns, removeOlder } from "./removal.ts";
 
