@@ -11,6 +11,7 @@ export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./limits.ts";
 export * from "./route.ts";
+export { accessRouteNames, SENDER_CHANNELS } from "./routes/channels.ts";
 export { type RouteName, routeList, routes } from "./routes/index.ts";
 export * from "./schemas/agents.ts";
 export * from "./schemas/channel-health.ts";

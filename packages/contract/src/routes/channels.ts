@@ -4,7 +4,9 @@ import { route } from "../route.ts";
 import * as schemas from "../schemas/channels.ts";
 import { agentParams } from "../schemas/common.ts";
 
-const path = (channel: string, rest: string) => `/api/v1/agents/:agentId/${channel}/${rest}`;
+/** Where a channel's routes are; documented with the channel's name filled in. */
+const path = (channel: string, rest: string) =>
+  "/api/v1/agents/:agentId/:channel/".replace(":channel", channel) + rest;
 const admin = { auth: "admin", tag: "channels" } as const;
 /** Routes that write to the access file or the configuration can find it broken. */
 const WRITES = ["CONFLICT"] as const;
@@ -105,50 +107,61 @@ const revoke = <P extends Lazy<z.ZodObject<z.ZodRawShape>>>(
     ),
   });
 
-export const listBotchatPending = pending("botchat", schemas.botchatPending);
-export const approveBotchat = settle("botchat", "approve", schemas.pairingCode);
-export const denyBotchat = settle("botchat", "deny", schemas.pairingCode);
-export const dismissBotchat = dismiss("botchat");
-export const setBotchatPolicy = policy("botchat");
-export const listBotchatUsers = list("botchat", "allowlist", "Users", schemas.userAllowlist);
-export const revokeBotchatUser = revoke("botchat", "allow/:userId", "a user", schemas.userParams);
-export const listBotchatGroups = list("botchat", "group/allowlist", "Groups", schemas.groupAllowlist);
-export const revokeBotchatGroup = revoke("botchat", "group/allow/:groupId", "a group", schemas.groupParams);
+const capital = <C extends string>(channel: C) =>
+  `${channel.charAt(0).toUpperCase()}${channel.slice(1)}` as Capitalize<C>;
 
-export const listGuildchatPending = pending("guildchat", schemas.guildchatPending);
-export const approveGuildchat = settle("guildchat", "approve", schemas.pairingCode);
-export const denyGuildchat = settle("guildchat", "deny", schemas.pairingCode);
-export const dismissGuildchat = dismiss("guildchat");
-export const setGuildchatPolicy = policy("guildchat");
-export const listGuildchatUsers = list("guildchat", "allowlist", "Users", schemas.userAllowlist);
-export const revokeGuildchatUser = revoke("guildchat", "allow/:userId", "a user", schemas.userParams);
-export const listGuildchatGuilds = list("guildchat", "guild/allowlist", "Guilds", schemas.guildAllowlist);
-export const revokeGuildchatGuild = revoke(
-  "guildchat",
-  "guild/allow/:guildId",
-  "a guild",
-  schemas.guildParams,
-);
+/** Names of the routes that every channel has. */
+export const accessRouteNames = <C extends string>(channel: C) => {
+  const name = capital(channel);
+  return {
+    pending: `list${name}Pending`,
+    approve: `approve${name}`,
+    deny: `deny${name}`,
+    dismiss: `dismiss${name}`,
+  } as const;
+};
+type Verb = keyof ReturnType<typeof accessRouteNames>;
+type Name<C extends string, V extends Verb> = ReturnType<typeof accessRouteNames<C>>[V];
 
-export const listDevicechatPending = route({
-  ...pending("devicechat", schemas.pendingSenders),
-  query: schemas.accountQuery,
-});
-export const approveDevicechat = settle("devicechat", "approve", schemas.accountCode);
-export const denyDevicechat = settle("devicechat", "deny", schemas.accountCode);
-export const dismissDevicechat = route({ ...dismiss("devicechat"), query: schemas.accountQuery });
+/** The route of each of these channels, by its name. */
+const each = <const C extends string, V extends Verb, D>(
+  verb: V,
+  channels: readonly C[],
+  declare: (channel: C) => D,
+) =>
+  Object.fromEntries(channels.map((channel) => [accessRouteNames(channel)[verb], declare(channel)])) as {
+    [K in C as Name<K, V>]: D;
+  };
 
-export const listCloudchatPending = pending("cloudchat", schemas.pendingSenders);
-export const approveCloudchat = settle("cloudchat", "approve", schemas.pairingCode);
-export const denyCloudchat = settle("cloudchat", "deny", schemas.pairingCode);
-export const dismissCloudchat = dismiss("cloudchat");
+/** Channels whose list of senders who wait is kept by the gateway; `devicechat` has one for each account. */
+export const SENDER_CHANNELS = ["cloudchat", "sigchat", "teamchat"] as const;
+const UNDIVIDED = ["botchat", "guildchat", ...SENDER_CHANNELS] as const;
 
-export const listSigchatPending = pending("sigchat", schemas.pendingSenders);
-export const approveSigchat = settle("sigchat", "approve", schemas.pairingCode);
-export const denySigchat = settle("sigchat", "deny", schemas.pairingCode);
-export const dismissSigchat = dismiss("sigchat");
+export const accessRoutes = {
+  ...each("pending", ["botchat"], (channel) => pending(channel, schemas.botchatPending)),
+  ...each("pending", ["guildchat"], (channel) => pending(channel, schemas.guildchatPending)),
+  ...each("pending", SENDER_CHANNELS, (channel) => pending(channel, schemas.pendingSenders)),
+  ...each("pending", ["devicechat"], (channel) =>
+    route({ ...pending(channel, schemas.pendingSenders), query: schemas.accountQuery }),
+  ),
+  ...each("approve", UNDIVIDED, (channel) => settle(channel, "approve", schemas.pairingCode)),
+  ...each("approve", ["devicechat"], (channel) => settle(channel, "approve", schemas.accountCode)),
+  ...each("deny", UNDIVIDED, (channel) => settle(channel, "deny", schemas.pairingCode)),
+  ...each("deny", ["devicechat"], (channel) => settle(channel, "deny", schemas.accountCode)),
+  ...each("dismiss", UNDIVIDED, dismiss),
+  ...each("dismiss", ["devicechat"], (channel) =>
+    route({ ...dismiss(channel), query: schemas.accountQuery }),
+  ),
 
-export const listTeamchatPending = pending("teamchat", schemas.pendingSenders);
-export const approveTeamchat = settle("teamchat", "approve", schemas.pairingCode);
-export const denyTeamchat = settle("teamchat", "deny", schemas.pairingCode);
-export const dismissTeamchat = dismiss("teamchat");
+  setBotchatPolicy: policy("botchat"),
+  listBotchatUsers: list("botchat", "allowlist", "Users", schemas.userAllowlist),
+  revokeBotchatUser: revoke("botchat", "allow/:userId", "a user", schemas.userParams),
+  listBotchatGroups: list("botchat", "group/allowlist", "Groups", schemas.groupAllowlist),
+  revokeBotchatGroup: revoke("botchat", "group/allow/:groupId", "a group", schemas.groupParams),
+
+  setGuildchatPolicy: policy("guildchat"),
+  listGuildchatUsers: list("guildchat", "allowlist", "Users", schemas.userAllowlist),
+  revokeGuildchatUser: revoke("guildchat", "allow/:userId", "a user", schemas.userParams),
+  listGuildchatGuilds: list("guildchat", "guild/allowlist", "Guilds", schemas.guildAllowlist),
+  revokeGuildchatGuild: revoke("guildchat", "guild/allow/:guildId", "a guild", schemas.guildParams),
+};

@@ -21,7 +21,7 @@ export const routes = {
   ...media,
   ...agents,
   ...channelHealth,
-  ...channels,
+  ...channels.accessRoutes,
   ...deliveries,
   ...devicechat,
   ...events,

@@ -1,4 +1,4 @@
-import { type Delivery, type Waiting, waitingOf } from "@agent-gateway/contract";
+import { accessRouteNames, type Delivery, type Waiting, waitingOf } from "@agent-gateway/contract";
 import { signal } from "@preact/signals";
 import { client } from "../api/client.ts";
 import type { ChannelState, DeviceAccount, DeviceStatus } from "../api/types.ts";
@@ -36,46 +36,6 @@ export const overview = signal<Overview | undefined>(undefined);
 /** True while the gateway does not answer. */
 export const stale = signal(false);
 
-/** Names of the routes that differ by channel alone. */
-const ROUTES = {
-  botchat: {
-    pending: "listBotchatPending",
-    approve: "approveBotchat",
-    deny: "denyBotchat",
-    dismiss: "dismissBotchat",
-  },
-  guildchat: {
-    pending: "listGuildchatPending",
-    approve: "approveGuildchat",
-    deny: "denyGuildchat",
-    dismiss: "dismissGuildchat",
-  },
-  devicechat: {
-    pending: "listDevicechatPending",
-    approve: "approveDevicechat",
-    deny: "denyDevicechat",
-    dismiss: "dismissDevicechat",
-  },
-  cloudchat: {
-    pending: "listCloudchatPending",
-    approve: "approveCloudchat",
-    deny: "denyCloudchat",
-    dismiss: "dismissCloudchat",
-  },
-  sigchat: {
-    pending: "listSigchatPending",
-    approve: "approveSigchat",
-    deny: "denySigchat",
-    dismiss: "dismissSigchat",
-  },
-  teamchat: {
-    pending: "listTeamchatPending",
-    approve: "approveTeamchat",
-    deny: "denyTeamchat",
-    dismiss: "dismissTeamchat",
-  },
-} as const;
-
 const accountQuery = (account: string | undefined) =>
   account === undefined ? {} : { query: { account_id: account } };
 
@@ -97,7 +57,7 @@ async function loadWaiting(
   signal: AbortSignal | undefined,
 ): Promise<Waiting[]> {
   const call = { params: { agentId }, signal, ...accountQuery(account) };
-  return waitingOf(channel, await client.call(ROUTES[channel].pending, call), account);
+  return waitingOf(channel, await client.call(accessRouteNames(channel).pending, call), account);
 }
 
 let asked = 0;
@@ -134,13 +94,13 @@ export async function settle(agentId: string, who: Waiting, verb: "approve" | "d
   const params = { agentId };
   const own = account === undefined ? {} : { account_id: account };
   if (code !== null) {
-    await client.call(ROUTES[channel][verb], { params, body: { code, ...own } });
+    await client.call(accessRouteNames(channel)[verb], { params, body: { code, ...own } });
   } else {
     if (verb === "approve") {
       await client.call("allowInChannel", { params, body: { channel, id, kind, ...own } });
     }
     const dismissal = { params: { ...params, senderId }, ...accountQuery(account) };
-    await client.call(ROUTES[channel].dismiss, dismissal);
+    await client.call(accessRouteNames(channel).dismiss, dismissal);
   }
   await reload(agentId);
 }

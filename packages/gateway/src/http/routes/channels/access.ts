@@ -1,4 +1,4 @@
-import { routes } from "@agent-gateway/contract";
+import { accessRouteNames, routes, SENDER_CHANNELS } from "@agent-gateway/contract";
 import type { Knock, SenderChannel } from "../../../channels/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
 import { type AccessRouteDeps, fileChannelRoutes } from "./file-access.ts";
@@ -61,19 +61,14 @@ export function accessRoutes({ access, requireAgent }: AccessRouteDeps): Endpoin
       dismiss(params, "devicechat", query.account_id ?? DEFAULT_ACCOUNT),
     ),
 
-    endpoint(routes.listCloudchatPending, ({ params }) => senders(params.agentId, "cloudchat")),
-    endpoint(routes.approveCloudchat, ({ params, body }) => approve(params.agentId, "cloudchat", body.code)),
-    endpoint(routes.denyCloudchat, ({ params, body }) => deny(params.agentId, "cloudchat", body.code)),
-    endpoint(routes.dismissCloudchat, ({ params }) => dismiss(params, "cloudchat")),
-
-    endpoint(routes.listSigchatPending, ({ params }) => senders(params.agentId, "sigchat")),
-    endpoint(routes.approveSigchat, ({ params, body }) => approve(params.agentId, "sigchat", body.code)),
-    endpoint(routes.denySigchat, ({ params, body }) => deny(params.agentId, "sigchat", body.code)),
-    endpoint(routes.dismissSigchat, ({ params }) => dismiss(params, "sigchat")),
-
-    endpoint(routes.listTeamchatPending, ({ params }) => senders(params.agentId, "teamchat")),
-    endpoint(routes.approveTeamchat, ({ params, body }) => approve(params.agentId, "teamchat", body.code)),
-    endpoint(routes.denyTeamchat, ({ params, body }) => deny(params.agentId, "teamchat", body.code)),
-    endpoint(routes.dismissTeamchat, ({ params }) => dismiss(params, "teamchat")),
+    ...SENDER_CHANNELS.flatMap((channel) => {
+      const names = accessRouteNames(channel);
+      return [
+        endpoint(routes[names.pending], ({ params }) => senders(params.agentId, channel)),
+        endpoint(routes[names.approve], ({ params, body }) => approve(params.agentId, channel, body.code)),
+        endpoint(routes[names.deny], ({ params, body }) => deny(params.agentId, channel, body.code)),
+        endpoint(routes[names.dismiss], ({ params }) => dismiss(params, channel)),
+      ];
+    }),
   ];
 }

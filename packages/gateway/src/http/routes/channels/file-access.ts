@@ -1,4 +1,4 @@
-import { routes } from "@agent-gateway/contract";
+import { accessRouteNames, routes } from "@agent-gateway/contract";
 import type { Access, FileChannel, Knock } from "../../../channels/index.ts";
 import type { AgentConfig } from "../../../config/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
@@ -67,12 +67,18 @@ export function fileChannelRoutes({ access, requireAgent }: AccessRouteDeps): En
   };
 
   return [
+    ...(["botchat", "guildchat"] as const).flatMap((channel) => {
+      const names = accessRouteNames(channel);
+      return [
+        endpoint(routes[names.approve], ({ params, body }) => approve(params.agentId, channel, body.code)),
+        endpoint(routes[names.deny], ({ params, body }) => deny(params.agentId, channel, body.code)),
+        endpoint(routes[names.dismiss], ({ params }) => dismiss(params.agentId, channel, params.senderId)),
+      ];
+    }),
+
     endpoint(routes.listBotchatPending, async ({ params }) =>
       json({ pending: (await pending(params.agentId, "botchat")).map(botchatView) }),
     ),
-    endpoint(routes.approveBotchat, ({ params, body }) => approve(params.agentId, "botchat", body.code)),
-    endpoint(routes.denyBotchat, ({ params, body }) => deny(params.agentId, "botchat", body.code)),
-    endpoint(routes.dismissBotchat, ({ params }) => dismiss(params.agentId, "botchat", params.senderId)),
     endpoint(routes.setBotchatPolicy, async ({ params, body }) =>
       json({ ok: true, ...(await access.setPolicy(requireAgent(params.agentId), "botchat", body)) }),
     ),
@@ -92,9 +98,6 @@ export function fileChannelRoutes({ access, requireAgent }: AccessRouteDeps): En
     endpoint(routes.listGuildchatPending, async ({ params }) =>
       json({ pending: (await pending(params.agentId, "guildchat")).map(guildchatView) }),
     ),
-    endpoint(routes.approveGuildchat, ({ params, body }) => approve(params.agentId, "guildchat", body.code)),
-    endpoint(routes.denyGuildchat, ({ params, body }) => deny(params.agentId, "guildchat", body.code)),
-    endpoint(routes.dismissGuildchat, ({ params }) => dismiss(params.agentId, "guildchat", params.senderId)),
     endpoint(routes.setGuildchatPolicy, async ({ params, body }) =>
       json({ ok: true, ...(await access.setPolicy(requireAgent(params.agentId), "guildchat", body)) }),
     ),
