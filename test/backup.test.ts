@@ -38,6 +38,9 @@ async function quietHome(): Promise<string> {
   await put(home, "logs/gateway.log", "a line\n");
   await put(home, "run/children/12", "gone");
   await put(home, "cache/x", "gone");
+  await put(home, "gateway.db.before-13", "gone");
+  await put(home, "gateway.db.before-13.partial", "gone");
+  await put(home, "agents/assistant/workspace/gateway.db.before-13", "the agent's own");
   const script = await put(home, "agents/assistant/workspace/run.sh", "#!/bin/sh\n");
   await chmod(script, 0o750);
   await symlink("run.sh", join(home, "agents/assistant/workspace/inside"));
@@ -89,7 +92,7 @@ describe("backup", () => {
     expect((await second.send("SAY goes on")).body.response).toBe("goes on");
   }, 60_000);
 
-  it("keeps names, modes, contents and links; leaves out run, cache and links that lead out, to nothing too [CLI-5]", async () => {
+  it("keeps names, modes, contents and links; leaves out run, cache, copies of the database and links that lead out, to nothing too [CLI-5]", async () => {
     const home = await quietHome();
     const file = join(folder, "quiet.tgz");
     expect((await backup(home, "create", file)).code).toBe(0);
@@ -101,8 +104,11 @@ describe("backup", () => {
       "agents/assistant/workspace/outside",
     ]);
     const list = async (root: string) =>
-      (await readdir(root, { recursive: true })).filter((name) => !/^(run|cache)|outside$/.test(name)).sort();
+      (await readdir(root, { recursive: true }))
+        .filter((name) => !/^(run|cache|gateway\.db\.before)|outside$/.test(name))
+        .sort();
     expect(await list(target)).toEqual(await list(home));
+    expect((await readdir(target)).filter((name) => name.startsWith("gateway.db"))).toEqual([]);
     const workspace = "agents/assistant/workspace";
     for (const name of ["big.bin", "empty", "inside"]) {
       expect(await readFile(join(target, workspace, name))).toEqual(

@@ -36,6 +36,9 @@ export interface Created {
   outside: string[];
 }
 
+/** What migrations copied, as large as the database; for going back on this machine alone. */
+const COPIES = new RegExp(`^${RegExp.escape(DATABASE)}\\.before-\\d+(?:\\.partial)?$`);
+
 /** Left out: what a gateway recreates (sockets, caches), and the database's own files, which the snapshot replaces. */
 function exclusions(withLogs: boolean, own: readonly string[]): (path: string) => boolean {
   const top = new Set([
@@ -45,7 +48,7 @@ function exclusions(withLogs: boolean, own: readonly string[]): (path: string) =
     ...own,
   ]);
   if (!withLogs) top.add("logs");
-  return (path) => top.has(path) || /(?:^|\/)\.[^/]*\.tmp$/.test(path);
+  return (path) => top.has(path) || COPIES.test(path) || /(?:^|\/)\.[^/]*\.tmp$/.test(path);
 }
 
 /** A file's content, exactly as long as its header says, even if the file changes meanwhile. */
