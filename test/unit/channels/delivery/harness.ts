@@ -57,6 +57,7 @@ export function startDelivery({
     close: async () => {},
   };
   const store = createStore(db);
+  const notes = createJournal({ path: journal, boot: async () => boot ?? undefined, now: () => clock.now() });
   const made = createDelivery({
     store,
     serves: () => true,
@@ -68,7 +69,7 @@ export function startDelivery({
     adapter: () => (connected ? adapter : undefined),
     onOutcome: (_place, { status }) => outcomes.push(status),
     step: (label) => steps.push(label),
-    journal: createJournal({ path: journal, boot: async () => boot ?? undefined, now: () => clock.now() }),
+    journal: notes,
   });
   const delivery = {
     ...made,
@@ -88,6 +89,8 @@ export function startDelivery({
     outcomes,
     steps,
     journal,
+    /** What the end of its process does to the file. */
+    closeJournal: () => notes.close(),
     texts: () => sent.map(({ content }) => (content.kind === "text" ? content.text : content.name)),
     repeatIf(judge: NonNullable<ChannelAdapter["repeatable"]>) {
       repeatable = judge;

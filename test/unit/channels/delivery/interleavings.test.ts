@@ -101,6 +101,7 @@ async function run(seed: number, folder: string): Promise<void> {
       recovered,
       kill() {
         dead = true;
+        rig.closeJournal();
       },
     };
   };
@@ -170,6 +171,7 @@ async function run(seed: number, folder: string): Promise<void> {
   }
   await drained(order);
 
+  living.closeJournal();
   const rows = base.all<{ chat_id: string; content: string | null; state: string; key: string }>(
     "SELECT chat_id, content, state, key FROM channel_outbox ORDER BY id",
   );
