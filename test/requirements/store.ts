@@ -10,6 +10,8 @@ export const store: Readonly<Record<string, string>> = {
     "while the store does not answer, `/health` stays 200, `GET /ready` (no key) is 503 and `/status` says `store.ok: false`; both come back with it, and the url's password shows nowhere",
   "STORE-AWAY-3":
     "a Postgres that cannot be reached at start is tried for 30 s, then the gateway exits with 69 and one sentence; one that refuses it, or is too old for it, is told at once",
+  "STORE-POOLER-1":
+    "a transaction pooler may stand between: no transaction relies on what an earlier one left in its connection",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
 };

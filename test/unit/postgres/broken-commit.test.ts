@@ -57,6 +57,22 @@ describe.skipIf(withoutPostgres())("a connection that breaks in the commit (need
     expect(await store.commit(count())).toEqual([["2", 7]]);
   });
 
+  it("is noticed where the server merely stands still, in time for the caller [STORE-AWAY-1]", async () => {
+    await store.commit(count());
+    proxy.stall();
+    const began = performance.now();
+    const refused = { code: "UNAVAILABLE", headers: { "retry-after": "2" } };
+    await Promise.all([
+      expect(store.commit(count())).rejects.toMatchObject(refused),
+      expect(store.positions.get(PLACE)).rejects.toMatchObject(refused),
+    ]);
+    expect(performance.now() - began).toBeLessThan(6_000);
+    expect(store.health().ok).toBe(false);
+    proxy.heal();
+    expect(await store.commit(count())).toEqual([["2", 7]]);
+    expect(store.health().ok).toBe(true);
+  });
+
   it("refuses a unit with the error of its statement, when that is not the connection's", async () => {
     await expect(store.commit(change(sql("INSERT INTO events (type) VALUES ('x')")))).rejects.toThrow(
       /null value/,

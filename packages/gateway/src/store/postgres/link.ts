@@ -39,8 +39,8 @@ const NO_ENCRYPTION = /does not support SSL/;
 const isAboutTheConnection = ({ severity, code = "" }: DatabaseError): boolean =>
   severity === "FATAL" || severity === "PANIC" || code.startsWith("08") || code.startsWith("57P");
 
-async function connect(place: PostgresPlace, plain: boolean): Promise<Client> {
-  const client = new Client(clientConfig(place, plain, CONNECT_MS));
+async function connect(place: PostgresPlace, plain: boolean, limitMs: number): Promise<Client> {
+  const client = new Client(clientConfig(place, plain, limitMs));
   // What breaks later is told to whoever waits for an answer.
   client.on("error", () => {});
   try {
@@ -49,7 +49,7 @@ async function connect(place: PostgresPlace, plain: boolean): Promise<Client> {
   } catch (error) {
     destroy(client);
     if (plain || !prefersEncryption(place) || !NO_ENCRYPTION.test((error as Error).message)) throw error;
-    return connect(place, true);
+    return connect(place, true, limitMs);
   }
 }
 
@@ -88,9 +88,9 @@ function sendCancel(client: Client): void {
   else messenger.connect(port, host);
 }
 
-/** Opens a connection. */
-export async function openLink(place: PostgresPlace, clock: Clock): Promise<Link> {
-  const client = await connect(place, false);
+/** Opens a connection within `limitMs`. */
+export async function openLink(place: PostgresPlace, clock: Clock, limitMs = CONNECT_MS): Promise<Link> {
+  const client = await connect(place, false, Math.min(limitMs, CONNECT_MS));
   let broken = false;
   client.on("end", () => {
     broken = true;

@@ -88,7 +88,8 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
     share.open++;
     for (let attempt = 0; ; attempt++) {
       try {
-        const link = await openLink(place, clock);
+        const left = Math.max(MIN_MS, deadline - clock.elapsed());
+        const link = await openLink(place, clock, left);
         answered();
         return link;
       } catch (error) {
@@ -164,7 +165,8 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
           return await runOn(link, lane, statements, signal, deadline);
         } catch (error) {
           // An idle connection may have been closed by whoever stands between, long before this.
-          if (!(error instanceof LinkError && reads && !again && !closed)) throw error;
+          if (!(error instanceof LinkError && reads) || again || closed) throw error;
+          if (clock.elapsed() >= deadline) throw error;
         } finally {
           release(share, link);
         }
