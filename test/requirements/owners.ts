@@ -9,4 +9,8 @@ export const owners: Record<string, string> = {
   "OWN-3":
     "A gateway answers 503 UNAVAILABLE with Retry-After for agents of another, and harms nothing of theirs.",
   "OWN-4": "The agents of a gateway that was killed are taken by another within the lease and five seconds.",
+  "OWN-5":
+    "A unit of an agent takes effect only under the fence of its owner; taking waits for units in flight, and sees them.",
+  "OWN-6":
+    "Every message id is given once by all gateways together, and whoever takes an agent gives it higher ids than its last owner.",
 };

@@ -8,9 +8,6 @@ interface Timer {
   task: () => void;
 }
 
-/** Share of the messages that take nearly as long as anybody waits. */
-const SLOW = Number(process.env.SLOW ?? 0);
-
 /** What the simulated store holds. Each of its operations takes effect at one moment. */
 export function simulatedStore() {
   const nodes = new Map<string, SeenNode>();
@@ -67,6 +64,8 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
   };
 
   const violations: string[] = [];
+  /** Share of the messages that take nearly as long as anybody waits. */
+  let slowness = 0;
   /** Who acted for an agent last, and when: two may not act within the same moment of a takeover. */
   const recovered = new Map<string, { name: string; at: number; fence: number }>();
 
@@ -91,7 +90,7 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
         const lost = () => own(now + 2_000, () => reject(new Error("timed out")));
         if (state.cutUntil > now) return void lost();
         // Now and then it takes nearly as long as anybody waits.
-        const slow = () => random() * (random() < SLOW ? 1_900 : 20);
+        const slow = () => random() * (random() < slowness ? 1_900 : 20);
         at(now + slow(), async () => {
           const answer = await work().catch((error: Error) => error);
           if (state.cutUntil > now) lost();
@@ -157,7 +156,6 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
       kill() {
         state.dead = true;
       },
-      isDead: () => state.dead,
     };
   }
 
@@ -176,5 +174,13 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
     }
     now = until;
   }
-  return { store, join, run, violations, now: () => now };
+  return {
+    join,
+    run,
+    violations,
+    now: () => now,
+    slow(share: number) {
+      slowness = share;
+    },
+  };
 }

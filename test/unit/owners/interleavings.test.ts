@@ -15,6 +15,9 @@ async function live(seed: number): Promise<string[]> {
   let starts = 0;
   const start = (home: string) => cluster.join(`${home}.${starts++}`, home);
   const nodes = Array.from({ length: count }, (_, index) => start(`home${index}`));
+  // Whoever has never seen another takes itself for the only one.
+  await cluster.run(3_000);
+  cluster.slow(random() < 0.5 ? 0.05 : 0);
   for (let round = 0; round < 6; round++) {
     await cluster.run(cluster.now() + random() * 4_000);
     const index = Math.floor(random() * count);
@@ -29,6 +32,7 @@ async function live(seed: number): Promise<string[]> {
     } else for (const each of nodes) each.cut(random() * 2 * LEASE_MS);
   }
   // All faults are over by then, and everything has been taken.
+  cluster.slow(0);
   await cluster.run(cluster.now() + 3 * LEASE_MS + LEASE_MS + 12_000);
   const { violations } = cluster;
   for (const agent of AGENTS) {
