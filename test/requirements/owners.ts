@@ -13,4 +13,12 @@ export const owners: Record<string, string> = {
     "A unit of an agent takes effect only under the fence of its owner; taking waits for units in flight, and sees them.",
   "OWN-6":
     "Every message id is given once by all gateways together, and whoever takes an agent gives it higher ids than its last owner.",
+  "OWN-7":
+    "No wall clock decides about owners: gateways whose clocks differ by hours leave each other alone.",
+  "OWN-8":
+    "A gateway that finds an agent taken ends its children for it, tells its clients 503, and writes nothing of it.",
+  "OWN-9":
+    "A stop frees the agents at once, and a start on the same home takes back at once what an earlier one owned.",
+  "OWN-10":
+    "What comes in for an agent of another gateway is stored and answered by its owner; a takeover loses and doubles nothing.",
 };
