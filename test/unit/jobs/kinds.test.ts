@@ -142,6 +142,32 @@ describe("the jobs of an agent that is removed", () => {
   });
 });
 
+describe("what belongs to another node", () => {
+  it("stays as it is, standing jobs too, and is decided about once its agent is taken over [JOBS-8]", async () => {
+    const kind = kindOf({
+      scope: "agent",
+      concurrency: 9,
+      standing: () => [{ key: "of a", owner: "a" }],
+      next: (_, now) => now + HOUR,
+    });
+    const rig = startRig([kind]);
+    const now = rig.clock.now();
+    const theirs = { kind: "work", key: "of b", owner: "b", payload: null, now, nextAt: now };
+    await rig.store.commit(rig.store.jobs.add(theirs));
+    const row = (await rig.row("of b"))!;
+    await rig.store.commit(rig.store.jobs.claim(row, { holder: "another", leaseMs: HOUR, now }));
+    await rig.jobs.start();
+    await rig.settle();
+    expect(await rig.row("of b")).toMatchObject({ state: "running", holder: "another" });
+    expect(await rig.row("of a")).toMatchObject({ state: "waiting" });
+    await rig.jobs.recover("c");
+    expect(await rig.row("of b")).toMatchObject({ state: "running" });
+    await rig.jobs.recover("b");
+    expect(await rig.row("of b")).toMatchObject({ state: "waiting" });
+    expect(rig.counted).toEqual(["work interrupted"]);
+  });
+});
+
 describe("before the start", () => {
   it("nothing is read, planned or run [JOBS-7]", async () => {
     const always = kindOf({
