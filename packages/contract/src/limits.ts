@@ -18,3 +18,9 @@ export const SECRET = /^[\x21-\x7e]{1,1000}$/;
 export const MAX_SECRET_CHARS = 1000;
 /** E.164, with or without the usual separators. */
 export const PHONE_NUMBER = /^[\s().-]*(?:\+[\s().-]*)?[1-9](?:[\s().-]*\d){6,14}[\s().-]*$/;
+
+/**
+ * A trimmed message that is a slash command: `/` and a letter, and no other `/` in the first word. The name follows
+ * without its slash, then the argument.
+ */
+export const COMMAND = /^\/(\p{L}[^\s/]*)(?:\s+([\s\S]*))?$/u;

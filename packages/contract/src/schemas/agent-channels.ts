@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { SECRET } from "../limits.ts";
+import { MAX_ACCOUNT_ID_CHARS, MAX_LABEL_CHARS, SECRET } from "../limits.ts";
 import { CHANNEL_IDS } from "./channel-ids.ts";
 
 /** Tokens and secrets from Telegram, Discord, LINE and Slack are one word of ASCII. */
@@ -89,10 +89,15 @@ export const channelFields = lazy(() => ({
   devicechat_wa_web_socket_url: url(),
   devicechat_account_id: z
     .string()
-    .max(32)
+    .max(MAX_ACCOUNT_ID_CHARS)
     .optional()
     .describe("Account that the fields below apply to; the first one when unset."),
-  devicechat_label: z.string().max(200).nullable().optional().describe("Display name of the account."),
+  devicechat_label: z
+    .string()
+    .max(MAX_LABEL_CHARS)
+    .nullable()
+    .optional()
+    .describe("Display name of the account."),
   devicechat_dm_policy: dmPolicy(),
   devicechat_dm_allowlist: ids(CHANNEL_IDS.devicechat.user, DM_IDS),
   devicechat_pairing: pairing(),

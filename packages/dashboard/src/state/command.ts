@@ -1,7 +1,8 @@
+import { COMMAND } from "@agent-gateway/contract";
 import type { CommandReply } from "../api/types.ts";
 
-/** True for a text that the gateway takes as a slash command: `/` and a letter, and no other `/` in the first word. */
-export const isCommand = (text: string): boolean => /^\/\p{L}[^\s/]*(?:\s|$)/u.test(text.trim());
+/** True for a text that the gateway takes as a slash command. */
+export const isCommand = (text: string): boolean => COMMAND.test(text.trim());
 
 const count = (value: unknown, noun: string) => `${value} ${noun}${value === 1 ? "" : "s"}`;
 

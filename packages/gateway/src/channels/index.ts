@@ -44,7 +44,7 @@ export {
   noAccount,
   onlyAccount,
 } from "./devicechat/accounts.ts";
-export type { DeviceAdapter } from "./devicechat/types.ts";
+export type { DeviceAdapter } from "./devicechat/index.ts";
 export { checkToken } from "./load.ts";
 export { deviceAccounts } from "./place.ts";
 export { splitFor } from "./render/index.ts";

@@ -1,4 +1,4 @@
-import { GatewayError } from "@agent-gateway/contract";
+import { COMMAND, GatewayError } from "@agent-gateway/contract";
 
 /** The slash commands, for `/api/v1/commands` and the errors that list them. */
 export const COMMANDS = [
@@ -29,8 +29,8 @@ export interface Command {
  * contains another `/`. Throws `UNKNOWN_COMMAND` for any other `/word`.
  */
 export function parseCommand(message: string): Command | undefined {
-  const match = /^\/(\p{L}\S*)(?:\s+([\s\S]*))?$/u.exec(message.trim());
-  if (!match || match[1]!.includes("/")) return undefined;
+  const match = COMMAND.exec(message.trim());
+  if (!match) return undefined;
   const word = `/${match[1]!.toLowerCase()}`;
   const known = COMMANDS.find((command) => command.name === word);
   if (!known) {
