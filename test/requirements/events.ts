@@ -27,4 +27,7 @@ export const events = {
     "an event of a session that was deleted before the unit came, or of a message that was settled, is not told",
   "EVENT-15":
     "while events cannot be numbered, the log says so once; they are numbered as soon as that works again",
+  "EVENT-16":
+    "a client that is told of no event for long gets the newest number with a keepalive, so that its next cursor is not long gone",
+  "EVENT-17": "readers of one gateway are told of events of another that shares its store within two seconds",
 } as const;

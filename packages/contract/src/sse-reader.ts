@@ -8,8 +8,12 @@ export interface SseEvent {
 /**
  * Reads server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  * as their bytes arrive, split anywhere; a line may be of any length. Leaving the loop cancels the stream.
+ * @param onId gets an `id` that comes without an event: what the stream has passed over
  */
-export async function* readSse(stream: ReadableStream<Uint8Array>): AsyncGenerator<SseEvent> {
+export async function* readSse(
+  stream: ReadableStream<Uint8Array>,
+  onId: (id: string) => void = () => {},
+): AsyncGenerator<SseEvent> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
   const lines = createLineSplitter();
@@ -21,6 +25,7 @@ export async function* readSse(stream: ReadableStream<Uint8Array>): AsyncGenerat
       if (done) return;
       for (const line of lines(decoder.decode(value, { stream: true }))) {
         if (line === "") {
+          if (data.length === 0 && id !== undefined) onId(id);
           if (data.length > 0) yield { id, data: data.join("\n") };
           data = [];
           continue;

@@ -17,6 +17,7 @@ interface Rooms {
     reconfigure(): Promise<void>;
     lookAgain(): void;
   };
+  feed: { lookAgain(): Promise<void> };
   jobs: { recover(agentId: string): Promise<void>; dropAgent(agentId: string): void };
 }
 
@@ -76,7 +77,13 @@ export async function createAppOwners({
         jobs.dropAgent(agentId);
         await Promise.all([sessions.stopAgent(agentId), channels.reconfigure()]);
       },
-      onLook: () => started && rooms().channels.lookAgain(),
+      onLook() {
+        if (!started) return;
+        const { channels, feed } = rooms();
+        channels.lookAgain();
+        // The next look tries again.
+        feed.lookAgain().catch(() => {});
+      },
     });
   if (owners) shared.ownedBy(owners.claim);
   const serves = owners?.owns ?? (() => true);

@@ -85,7 +85,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     clock,
     log,
     homeId,
-    rooms: () => ({ server, sessions, channels, jobs }),
+    rooms: () => ({ server, sessions, channels, jobs, feed }),
     apply: () => applyConfig(),
   });
   const feed = createFeed({ store: rows, config: store, clock, log });

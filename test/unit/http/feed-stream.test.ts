@@ -18,6 +18,8 @@ async function streaming() {
   /** How often each reader, by its key, has read. */
   const reads: Record<string, number> = {};
   let failure: Error | undefined;
+  /** The readers are not to be told of what happens. */
+  let silent = false;
   const tell = (count: number) => {
     last += count;
     for (const listener of listeners) listener(false);
@@ -34,7 +36,7 @@ async function streaming() {
           const seq = after + at + 1;
           const event = { id: `evt_${seq}`, type: "t", timestamp: "", data: { text: KILOBYTES } };
           return { seq, event };
-        });
+        }).slice(0, silent ? 0 : PAGE);
         return { events, more: upTo < last, upTo };
       },
       follow(listener) {
@@ -60,6 +62,9 @@ async function streaming() {
     reads,
     tell,
     follow,
+    silence() {
+      silent = true;
+    },
     fail(error: Error) {
       failure = error;
     },
@@ -123,6 +128,19 @@ describe("a stream of the feed", () => {
     await reader.gets("\r\n0\r\n\r\n");
     await until(() => rig.listeners.size === 0, "no listeners");
     expect(rig.clock.timers()).toBeLessThan(10);
+  });
+
+  it("tells a reader who is told of no event how far it has come, once [EVENT-16]", async () => {
+    await using rig = await streaming();
+    const reader = await rig.follow();
+    rig.silence();
+    rig.tell(7);
+    await until(() => rig.reads["the-plain-key"]! >= 2, "the feed to be read");
+    rig.clock.advance(15_000);
+    await reader.gets(": keepalive\nid: 7\n\n");
+    rig.clock.advance(15_000);
+    await reader.gets(": keepalive\n\n");
+    expect(numbers(reader.text())).toEqual([7]);
   });
 
   it("ends with one sentence when the feed cannot be read, which names nothing of the cause [EVENT-6]", async () => {

@@ -77,7 +77,10 @@ async function listen(abort: AbortSignal, opened: () => void): Promise<void> {
   feedLive.value = true;
   // Without a number to go on from, nobody knows what happened before.
   if (after === undefined) tell(undefined);
-  for await (const { id, data } of readSse(response.body)) {
+  const passed = (id: string) => {
+    last = id;
+  };
+  for await (const { id, data } of readSse(response.body, passed)) {
     if (data === DONE) return;
     if (id === undefined) continue;
     last = id;

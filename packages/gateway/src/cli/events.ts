@@ -39,7 +39,10 @@ export async function eventsCommand(tokens: readonly string[]): Promise<number> 
     try {
       const response = await connection.call("events", { query: { ...query, after } });
       if (!first) note("connected again");
-      for await (const { id, data } of readSse(response.body!)) {
+      const passed = (id: string) => {
+        after = id;
+      };
+      for await (const { id, data } of readSse(response.body!, passed)) {
         const event = JSON.parse(data) as FeedEvent | { type: "error"; message: string; code: string };
         if (!("id" in event)) throw new GatewayError(event.code as "FORBIDDEN", event.message);
         after = id ?? after;

@@ -47,6 +47,8 @@ export interface Feed {
   follow(listener: (closing: boolean) => void): () => void;
   /** Removes what became too old while little happened. */
   housekeeping: { everyMs: number; changes(): readonly Change<unknown>[] };
+  /** Wakes the readers if others that share the store have numbered events. */
+  lookAgain(): Promise<void>;
   /** Numbers what a crash left without a number. */
   start(): void;
   /** Tells the last event and ends the streams; events that follow are stored for the next start. */
@@ -89,6 +91,8 @@ export interface FeedDeps {
 
 export function createFeed({ store, config, clock, log }: FeedDeps): Feed {
   const listeners = new Set<(closing: boolean) => void>();
+  /** The newest number that was looked for. */
+  let seen = 0;
   const announce = (closing: boolean) => {
     for (const listener of listeners) listener(closing);
   };
@@ -157,6 +161,11 @@ export function createFeed({ store, config, clock, log }: FeedDeps): Feed {
     housekeeping: {
       everyMs: SWEEP_MS,
       changes: () => [pruneEvents(store, clock, SWEEP_BATCH)],
+    },
+    async lookAgain() {
+      const { last } = await events.bounds();
+      if (last > seen) announce(false);
+      seen = Math.max(seen, last);
     },
     start: sequencer.wake,
     async end(told) {

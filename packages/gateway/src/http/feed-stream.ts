@@ -34,6 +34,8 @@ export function streamFeed(
 ): Promise<void> {
   const { clock, requestId } = options;
   let cursor = options.after;
+  /** The number that the client has from the stream. */
+  let told = cursor;
   let fresh = true;
   let closing = false;
   let reading = false;
@@ -55,6 +57,7 @@ export function streamFeed(
         const frames = page.events.map(({ seq, event }) => `id: ${seq}\ndata: ${JSON.stringify(event)}\n\n`);
         if (frames.length > 0)
           blocked = !res.write(frames.join("")) && res.writableLength > MAX_WAITING_BYTES;
+        told = page.events.at(-1)?.seq ?? told;
         cursor = page.upTo;
         if (page.more) fresh = true;
       }
@@ -71,7 +74,10 @@ export function streamFeed(
     void pump();
   });
   const cancelKeepalive = clock.every(options.keepaliveMs, () => {
-    if (!blocked && !over()) res.write(": keepalive\n\n");
+    if (blocked || over()) return;
+    // A client that is told of few events would otherwise come back with a number that is long gone.
+    res.write(cursor > told ? `: keepalive\nid: ${cursor}\n\n` : ": keepalive\n\n");
+    told = cursor;
   });
   const finish = () => {
     unfollow();
