@@ -3,7 +3,18 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { build, productNode, root } from "../scripts/lib.mjs";
 
-const ALL = ["start", "memory", "turns", "stream", "history", "search", "import", "webhooks", "markdown"];
+const ALL = [
+  "start",
+  "memory",
+  "turns",
+  "stream",
+  "history",
+  "search",
+  "import",
+  "webhooks",
+  "markdown",
+  "store",
+];
 const wanted = process.argv.slice(2);
 await build();
 let missed = 0;
