@@ -90,8 +90,9 @@ export class Batch implements Submittable {
     this.rows.push(row);
   }
 
+  /** `text` ends with the number of rows, where the command has one: `INSERT 0 5`, `BEGIN`. */
   handleCommandComplete({ text }: CommandComplete): void {
-    this.results.push({ changes: Number(/\d+$/.exec(text)?.[0] ?? 0), rows: this.rows });
+    this.results.push({ changes: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0, rows: this.rows });
     this.rows = [];
     this.columns = [];
   }
