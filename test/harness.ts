@@ -156,6 +156,12 @@ export async function allFrames(response: Response): Promise<Frame[]> {
   return frames;
 }
 
+/** Where an earlier gateway of the same home has its rows. */
+async function storeOf(configFile: string): Promise<unknown> {
+  const text = await readFile(configFile, "utf8").catch(() => "{}");
+  return (JSON.parse(text) as { gateway?: { store?: unknown } }).gateway?.store;
+}
+
 /** Starts the built gateway on a free port in a home of its own. */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "agent-gateway-test-")));
@@ -163,7 +169,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   if (!options.home || options.config) {
     const config = (options.config ?? testConfig(options)) as Json;
     if (onPostgres && isObject(config) && isObject(config.gateway) && !config.gateway.store) {
-      config.gateway = { ...config.gateway, store: await postgresStore() };
+      config.gateway = { ...config.gateway, store: (await storeOf(configFile)) ?? (await postgresStore()) };
     }
     await writeFile(configFile, JSON.stringify(config, null, 2), { mode: 0o600 });
   }

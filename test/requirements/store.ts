@@ -2,6 +2,8 @@
 export const store: Readonly<Record<string, string>> = {
   "STORE-UNITS-1":
     "a unit of changes takes effect as a whole or not at all, in the order in which units were asked for, and answers what each change did, whatever the driver",
+  "STORE-BOTH-1":
+    "the same routes, orders and totals with both drivers: messages, turns, sessions, history and a channel behave alike",
   "STORE-TEXT-1":
     "text is cleaned once, before either driver: U+0000 and lone surrogates become U+FFFD, in what is stored and in what is looked for",
   "STORE-COMMIT-1":

@@ -14,7 +14,7 @@ describe.each(drivers)("units in $driver", ({ open }) => {
 
   const value = () => store.positions.get(PLACE);
 
-  it("take effect in the order in which they were asked for [STORE-UNITS-1]", async () => {
+  it("take effect in the order in which they were asked for [STORE-UNITS-1, STORE-BOTH-1]", async () => {
     const numbers = Array.from({ length: 300 }, (_, n) => n);
     await Promise.all(numbers.map((n) => store.commit(store.positions.save(PLACE, String(n)))));
     expect(await value()).toBe("299");

@@ -1,0 +1,3 @@
+import { again } from "./again.ts";
+
+await again(() => import("../history.test.ts"));
