@@ -29,7 +29,7 @@ function declare(prefix, count) {
 // The first few pay for what every start pays anyway.
 createRouter(declare("warm", 5));
 const began = performance.now();
-const find = createRouter(declare("thing", COUNT));
+const { find } = createRouter(declare("thing", COUNT));
 const ms = performance.now() - began;
 if (find("POST", "/api/v1/agents/a/thing-299/1").params.itemId !== "1")
   throw new Error("the route is not found");
