@@ -32,8 +32,11 @@ const UNBUNDLED = ["pg-native", "baileys", "zlib-sync", "bufferutil", "utf-8-val
 const LIGHT = new Set(["node:async_hooks"]);
 const plainBuiltins = {
   name: "plain-builtins",
-  resolveId: (id, _importer, { kind }) =>
-    id.startsWith("node:") && kind === "import-statement" ? `\0${id}` : null,
+  // The bundler's own runtime comes before every module, so it must not wait for one.
+  resolveId: (id, importer, { kind }) =>
+    id.startsWith("node:") && kind === "import-statement" && !importer?.startsWith("\0rolldown/")
+      ? `\0${id}`
+      : null,
   load(id) {
     if (!id.startsWith("\0node:")) return null;
     const name = id.slice(1);
