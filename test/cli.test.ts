@@ -23,6 +23,7 @@ describe("nouns and verbs", () => {
     const chat = ["--chat", "nouns"];
 
     expect(await run("gateway", "health")).toEqual({ status: "ok" });
+    expect(await run("gateway", "ready")).toEqual({ status: "ready" });
     expect(await run("gateway", "status")).toMatchObject({ status: "ok" });
     expect(await run("gateway", "processes")).toHaveProperty("numCpus");
     expect((await run<{ text: string }>("gateway", "metrics")).text).toContain("# HELP");
