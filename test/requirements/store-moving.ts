@@ -3,4 +3,8 @@ export const storeMoving: Readonly<Record<string, string>> = {
   "STORE-SAME-1":
     "search finds the same messages in the same order with the same totals with every driver, as do import, export and removal",
   "STORE-CANCEL-1": "a search whose client has left is cancelled in Postgres",
+  "STORE-COPY-1":
+    "`store copy` takes every table of a stopped gateway to another driver, either way, with a count and a checksum for each; the gateway goes on there, and no id is given twice",
+  "STORE-COPY-2":
+    "a copy that was killed goes on where it was; until it has ended, no gateway starts on its target",
 };

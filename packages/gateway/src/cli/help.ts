@@ -23,6 +23,10 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
       "store downgrade --to <version> [--discard]",
       "Take the database back to an older schema; --discard allows the loss of what that one cannot hold.",
     ],
+    [
+      "store copy --from <url|sqlite> --to <url|sqlite> [--schema NAME]",
+      "Copy the store of a stopped gateway into an empty one, and compare both; run it again to go on.",
+    ],
     ["store contract", "Give up the way back: older gateways may not use the database any more."],
   ],
   channels: [

@@ -9,41 +9,62 @@ import { isDatabaseInUse } from "./database-lock.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { type Flag, GLOBAL_FLAGS, isOn, last, type Parsed, parseFlags } from "./flags.ts";
 import { print, printJson } from "./output.ts";
+import { copyCommand } from "./store-copy.ts";
 
 const FLAGS = new Map<string, Flag>([
   ...GLOBAL_FLAGS,
   ["to", { key: "to" }],
+  ["from", { key: "from" }],
+  ["schema", { key: "schema" }],
   ["discard", { key: "discard", boolean: true }],
 ]);
 
 const lossText = ({ table, column, rows }: Loss) =>
   `${column === undefined ? table : `${table}.${column}`} (${rows} ${rows === 1 ? "row" : "rows"})`;
 
-/** Works on the database of a gateway; `alone` for one that is stopped, and stays stopped meanwhile. */
+const running = ({ home }: Paths) => new CliError(`A gateway is running with ${home}; stop it first.`);
+
+/** Works while no gateway runs with the home, and none can start. */
+async function alone(paths: Paths, work: () => Promise<void>): Promise<void> {
+  const lock = await lockHome(paths.home, systemClock).catch((error) => {
+    throw error instanceof HomeInUseError ? running(paths) : error;
+  });
+  try {
+    await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Works on the database of a gateway; `stopped` for one that does not run, and stays so meanwhile. */
 async function withStore(
   paths: Paths,
-  alone: boolean,
+  stopped: boolean,
   work: (store: StoreVersions) => Promise<void>,
 ): Promise<void> {
   const there = await access(paths.database).then(
     () => true,
     () => false,
   );
-  const missing = () => new CliError(`There is no database in ${paths.home} yet.`);
-  if (!there) throw missing();
-  const running = () => new CliError(`A gateway is running with ${paths.home}; stop it first.`);
-  const lock = alone
-    ? await lockHome(paths.home, systemClock).catch((error) => {
-        throw error instanceof HomeInUseError ? running() : error;
-      })
-    : undefined;
+  if (!there) throw missing(paths);
+  const use = () => withDatabase(paths, stopped, work);
+  return stopped ? alone(paths, use) : use();
+}
+
+const missing = ({ home }: Paths) => new CliError(`There is no database in ${home} yet.`);
+
+async function withDatabase(
+  paths: Paths,
+  stopped: boolean,
+  work: (store: StoreVersions) => Promise<void>,
+): Promise<void> {
   let store: StoreVersions | undefined;
   try {
-    if (alone && (await isDatabaseInUse(paths.database))) throw running();
+    if (stopped && (await isDatabaseInUse(paths.database))) throw running(paths);
     store = await openVersions(paths.database);
     // An empty file.
-    if (store.version === 0) throw missing();
-    if (alone && !store.known) {
+    if (store.version === 0) throw missing(paths);
+    if (stopped && !store.known) {
       throw new CliError(
         `The database has schema ${store.version}, which this version of the gateway does not know; use the one that wrote it.`,
       );
@@ -56,7 +77,6 @@ async function withStore(
       : new CliError(`The database (${paths.database}) cannot be used: ${reason}.`);
   } finally {
     store?.close();
-    await lock?.release();
   }
 }
 
@@ -97,16 +117,20 @@ const VERBS: Readonly<Record<string, (store: StoreVersions, parsed: Parsed) => P
   contract,
 };
 
-/** `store version | downgrade | contract`, on the database of the home directory that `GATEWAY_HOME` names. */
+/** `store version | downgrade | contract | copy`, on the database of the home directory that `GATEWAY_HOME` names. */
 export async function storeCommand(tokens: readonly string[]): Promise<number> {
   const parsed = parseFlags(tokens, FLAGS);
   const [verb = "", ...more] = parsed.positionals;
   const run = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
-  if (!run) throw new UsageError("store has the commands version, downgrade and contract.");
+  if (!run && verb !== "copy") {
+    throw new UsageError("store has the commands version, downgrade, contract and copy.");
+  }
   if (more.length > 0) throw new UsageError(`Unexpected argument: ${more[0]}.`);
   if (verb === "downgrade" && !/^[1-9]\d{0,5}$/.test(last(parsed, "to") ?? "")) {
     throw new UsageError("store downgrade needs --to with the number of a schema.");
   }
-  await withStore(createPaths(process.env), verb !== "version", (store) => run(store, parsed));
+  const paths = createPaths(process.env);
+  if (run) await withStore(paths, verb !== "version", (store) => run(store, parsed));
+  else await alone(paths, () => copyCommand(paths, parsed));
   return 0;
 }

@@ -1,5 +1,6 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { StartError } from "../../lib/start-error.ts";
+import { FIND_UNFINISHED, unfinishedCopy } from "../copy/unfinished.ts";
 import type { Driver } from "../driver.ts";
 import type { HistoryFiles } from "../files.ts";
 import { isDatabaseError } from "./errors.ts";
@@ -101,6 +102,9 @@ export async function openPostgres(
     const extension = await checkServer(first, warn);
     await migrate(first, place.schema, extension, clock, gateway);
     path = pathOf(place.schema, extension);
+    const limit = LIMITS_MS.short;
+    const found = [settings(path, limit), { text: FIND_UNFINISHED, values: [] }];
+    if ((await first.run(found, limit))[1]!.rows.length > 0) throw unfinishedCopy();
     givenIds = await reserveFirst(first, path);
   } finally {
     first.close();

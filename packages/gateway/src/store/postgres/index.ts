@@ -1,2 +1,3 @@
+export { openPostgresSide } from "./copy-side.ts";
 export { openPostgres } from "./driver.ts";
 export type { PostgresPlace } from "./place.ts";

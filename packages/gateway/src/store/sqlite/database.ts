@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../../lib/clock.ts";
 import { startThread } from "../../lib/thread.ts";
+import { FIND_UNFINISHED, unfinishedCopy } from "../copy/unfinished.ts";
 import type { Param, Statement, StatementResult } from "../statement.ts";
 import { openConnection } from "./connection.ts";
 import { copyBefore, sweepCopies } from "./copies.ts";
@@ -47,6 +48,7 @@ export function openDatabase(file: string, clock: Clock, gateway?: string, threa
   const setup = openConnection(file, "write");
   try {
     migrate(setup.raw, gateway, (version) => copyBefore(setup.raw, file, version));
+    if (setup.get(FIND_UNFINISHED)) throw unfinishedCopy();
   } finally {
     setup.close();
   }

@@ -1,3 +1,4 @@
+export { openSqliteSide } from "./copy-side.ts";
 export type { Loss } from "./downgrade.ts";
 export { openSqlite } from "./driver.ts";
 export { inspectStore, type StoreFacts } from "./inspect.ts";
