@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
@@ -48,8 +49,35 @@ async function rig() {
     while (starts.length < count) await new Promise((resolve) => setImmediate(resolve));
     return starts[count - 1]!;
   };
-  return { pool, agent, started, clock, servers, closed };
+  return { pool, agent, started, clock, servers, closed, folder };
 }
+
+test("a session that goes while its process starts gets no folder back [HOLD-5]", async () => {
+  const { pool, agent, started, folder } = await rig();
+  const early = pool.reserve(agent(true), SESSION);
+  const opening = pool.runtime(early, REQUEST).catch(() => "given up");
+  await pool.drop(early);
+  expect(await opening).toBe("given up");
+  expect(existsSync(`${folder}/sessions`)).toBe(false);
+  // As a turn does that was stopped between its look and the start.
+  const late = pool.reserve(agent(true), SESSION);
+  await pool.drop(late);
+  expect(await pool.runtime(late, REQUEST).catch(() => "given up")).toBe("given up");
+  expect(existsSync(`${folder}/sessions`)).toBe(false);
+  // Whoever drops it waits for a start that is making the folder.
+  const starting = pool.reserve(agent(true), SESSION);
+  const reopening = pool.runtime(starting, REQUEST).catch(() => "given up");
+  const start = await started(1);
+  let dropped = false;
+  const drop = pool.drop(starting).then(() => {
+    dropped = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(dropped).toBe(false);
+  start.ready();
+  await drop;
+  expect(await reopening).toBe("given up");
+});
 
 test("a process that starts while its agent changes serves no turn of the changed agent [FAULT-6]", async () => {
   const { pool, agent, started } = await rig();

@@ -18,6 +18,7 @@ import { createSlots, type OpenRequest, type Place, sameProcess, touch } from ".
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
 /** Limit on processes that start at the same time: a burst of starts takes far longer than a queue. */
+const CLOSED_MEANWHILE = "The session was closed while its agent was starting.";
 const SPAWN_PARALLEL = 2;
 /** Folder for the files of spare processes, in place of a chat's folder. */
 const SPARE_CHAT = ".spare";
@@ -75,11 +76,11 @@ export function createPool(deps: SessionDeps) {
     }
     cancelIdle(place);
     place.abort.abort();
-    // A start in progress fails with the abort, and leaves no process.
-    if (place.opening) track(place.opening);
+    // A start in progress fails with the abort, and leaves no process; it may be making the session's folder.
+    const opening = place.opening?.catch(() => {});
     const runtime = place.runtime;
     place.runtime = undefined;
-    const done = Promise.resolve(runtime?.close())
+    const done = Promise.all([runtime?.close(), opening])
       .catch((error) => log.warn({ err: error, session: place.sessionId }, "could not end an agent process"))
       .then(() => dropSpareDir(place));
     track(done);
@@ -151,6 +152,8 @@ export function createPool(deps: SessionDeps) {
     const agent = place.agent;
     const { signal } = place.abort;
     const runtime = await deps.runtimeFor(agent);
+    // A deleted session must not get its folder back.
+    if (signal.aborted) throw new Error(CLOSED_MEANWHILE);
     await Promise.all([makeFolder(agent.workspace), makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH)]);
     const instructions = await instructionsOf(agent);
     const mcpServers = await deps.mcpServers(agent);
@@ -158,7 +161,7 @@ export function createPool(deps: SessionDeps) {
     try {
       const resume = await request.resume(runtime.type);
       const history = await request.history();
-      if (signal.aborted) throw new Error("The session was closed while its agent was starting.");
+      if (signal.aborted) throw new Error(CLOSED_MEANWHILE);
       const acting = async () => place.scope.acting?.();
       const options: OpenOptions = {
         agentId: agent.id,
@@ -189,7 +192,7 @@ export function createPool(deps: SessionDeps) {
       const session = await runtime.open(options);
       if (signal.aborted) {
         await session.close();
-        throw new Error("The session was closed while its agent was starting.");
+        throw new Error(CLOSED_MEANWHILE);
       }
       place.runtime = session;
       place.runtimeType = runtime.type;
