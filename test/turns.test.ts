@@ -98,13 +98,12 @@ describe("stop", () => {
     const id = await session();
     const pid = (await gateway.send("PID", { session_id: id })).body.response;
     const waiting = gateway.send("SLOW 200 50", { session_id: id });
-    const running = await until(async () => {
+    // The stream may still be that of the turn before.
+    await until(async () => {
       const response = await gateway.request("GET", streamPath(id));
-      if (response.status !== 200) return undefined;
-      return response;
+      if (response.status !== 200) return false;
+      return JSON.stringify(await firstText(readFrames(response))).includes("w0");
     }, "the turn");
-    const reader = readFrames(running);
-    await firstText(reader);
     expect((await stop(id)).body).toEqual({ stopped: true });
     const reply = await waiting;
     expect(reply.status).toBe(200);
