@@ -197,6 +197,7 @@ export function barePipe() {
 export function watchHealth(url) {
   const times = [];
   let on = true;
+  let failure;
   const loop = (async () => {
     while (on) {
       const began = performance.now();
@@ -204,10 +205,13 @@ export function watchHealth(url) {
       times.push(performance.now() - began);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-  })();
+  })().catch((error) => {
+    failure = error;
+  });
   return async () => {
     on = false;
     await loop;
+    if (failure) throw failure;
     return times;
   };
 }
