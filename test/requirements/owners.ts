@@ -19,6 +19,12 @@ export const owners: Record<string, string> = {
     "A gateway that finds an agent taken ends its children for it, tells its clients 503, and writes nothing of it.",
   "OWN-9":
     "A stop frees the agents at once, and a start on the same home takes back at once what an earlier one owned.",
+  "OWN-11":
+    "An agent that left a gateway's configuration is free for others, also when the store was away at that moment.",
+  "OWN-12":
+    "A removed agent is forgotten with its workspace, however its removal and the looks at the owners follow one another: one made anew under its id is served.",
+  "OWN-13": "A workspace that does not answer holds up neither the start nor the other agents.",
+  "OWN-14": "A marker that a crash or a full disk left without an id is written again.",
   "OWN-10":
     "What comes in for an agent of another gateway is stored and answered by its owner; a takeover loses and doubles nothing.",
 };

@@ -106,8 +106,9 @@ export async function createAppOwners({
       started = true;
       if (owners) apply();
     },
-    /** An agent was removed for good. */
-    removed: async (agentId: string) => owners?.removed(agentId),
+    /** Runs what removes an agent for good, while it is still this gateway's. */
+    removing: (agentId: string, remove: () => Promise<void>) =>
+      owners ? owners.removing(agentId, remove) : remove(),
     /** Frees everything; call when nothing goes on any more. */
     close: async () => owners?.close(),
   };

@@ -280,12 +280,13 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     ...routes.agentRoutes({
       agents,
       judgeModel: (id, model) => agentModels.judge(requireAgent(id), model),
-      async onRemoved(id) {
-        await sessions.stopAgent(id);
-        await channels.removeAgent(id);
-        await jobs.removeAgent(id);
-        await owners.removed(id);
-      },
+      remove: (id) =>
+        owners.removing(id, async () => {
+          await agents.remove(id);
+          await sessions.stopAgent(id);
+          await channels.removeAgent(id);
+          await jobs.removeAgent(id);
+        }),
     }),
     ...routes.modelRoutes({
       models,

@@ -17,7 +17,7 @@ async function serve() {
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const agents = createAgents({ config: store, paths, env: {}, ...quietPorts });
   const server = createHttpServer({
-    endpoints: agentRoutes({ agents, judgeModel: async (_id, model) => model, onRemoved: async () => {} }),
+    endpoints: agentRoutes({ agents, judgeModel: async (_id, model) => model, remove: agents.remove }),
     authenticator,
     sessions: createDashboardSessions({
       clock,

@@ -35,6 +35,8 @@ export interface OwnersDeps {
   onLook(): void;
 }
 
+const SILENT = Symbol("no answer");
+
 interface Tenure extends Claim {
   /** Recovery is done. */
   ready: boolean;
@@ -43,6 +45,8 @@ interface Tenure extends Claim {
 
 /** Agents that are taken at the same time. */
 const TAKEN_AT_ONCE = 8;
+/** A workspace that has not answered by then does not hold up the other agents. */
+const MARKER_MS = 1_000;
 /** A gateway that has been silent for this long is forgotten, with what it still owns. */
 const FORGET_MS = 600_000;
 
@@ -54,6 +58,12 @@ export function createOwners(deps: OwnersDeps) {
   /** Agents that were lost, until nothing of them goes on here. */
   const leaving = new Map<string, Promise<void>>();
   const told = new Map<string, string>();
+  /** Markers that are being read: a folder on a network may hang, and every further try would take a thread. */
+  const reading = new Set<string>();
+  /** Agents that are being removed for good. */
+  const removing = new Set<string>();
+  /** Removed agents whose workspace the store still knows. */
+  const unforgotten = new Set<string>();
   let others = false;
   let storeWorks = true;
   let closed = false;
@@ -110,13 +120,33 @@ export function createOwners(deps: OwnersDeps) {
     log.warn({ agent: agentId }, why);
   };
 
+  /** What is read of an agent's workspace, unless it takes too long. */
+  function answered(
+    { workspace }: OwnedAgent,
+    read: OwnersDeps["readMarker"],
+  ): Promise<string | undefined | typeof SILENT> {
+    if (reading.has(workspace)) return Promise.resolve(SILENT);
+    reading.add(workspace);
+    const { promise: limit, resolve } = Promise.withResolvers<typeof SILENT>();
+    const cancel = clock.after(MARKER_MS, () => resolve(SILENT));
+    const found = read(workspace).finally(() => {
+      reading.delete(workspace);
+      cancel();
+    });
+    return Promise.race([found, limit]);
+  }
+
   /** The id of the workspace if it is the one that the store knows. */
   async function workspaceOf(
     agent: OwnedAgent,
     placement: Placement | undefined,
   ): Promise<string | undefined> {
     const known = placement?.workspace ?? undefined;
-    const found = await (known === undefined ? deps.ensureMarker : deps.readMarker)(agent.workspace);
+    const found = await answered(agent, known === undefined ? deps.ensureMarker : deps.readMarker);
+    if (found === SILENT) {
+      tell(agent.id, "does not serve this agent: the folder of its workspace does not answer");
+      return undefined;
+    }
     if (found !== undefined && (known === undefined || found === known)) return found;
     tell(
       agent.id,
@@ -151,6 +181,7 @@ export function createOwners(deps: OwnersDeps) {
   const isFormer = (other: SeenNode) => other.home === node.home && other.bootId !== node.bootId;
 
   async function lookOnce(): Promise<void> {
+    for (const agentId of unforgotten) await forget(agentId);
     const sent = clock.elapsed();
     const { nodes, placements } = await directory.look();
     const got = clock.elapsed();
@@ -184,8 +215,13 @@ export function createOwners(deps: OwnersDeps) {
         }),
       );
     }
-    const own = new Set(agents.map(({ id }) => id));
-    for (const tenure of [...tenures.values()]) if (!own.has(tenure.agentId)) await release(tenure);
+    const kept = new Set([...agents.map(({ id }) => id), ...removing]);
+    for (const tenure of [...tenures.values()]) if (!kept.has(tenure.agentId)) await release(tenure);
+    for (const { agentId, bootId } of placements) {
+      // The store did not answer when it was to be freed.
+      if (bootId === node.bootId && !kept.has(agentId) && !tenures.has(agentId) && !leaving.has(agentId))
+        await directory.free(agentId, bootId);
+    }
     for (const other of nodes) {
       if (isFormer(other) || silent.get(other.bootId)! >= FORGET_MS) await directory.leave(other.bootId);
     }
@@ -196,10 +232,14 @@ export function createOwners(deps: OwnersDeps) {
       log.warn({ err: error, agent: agent.id }, "could not take an agent; trying again"),
     );
 
-  async function release(tenure: Tenure, options?: { forget?: boolean }): Promise<void> {
+  async function release(tenure: Tenure): Promise<void> {
     end(tenure, "has it no more in its configuration");
     await leaving.get(tenure.agentId);
-    await directory.free(tenure.agentId, node.bootId, options);
+    await directory.free(tenure.agentId, node.bootId);
+  }
+  async function forget(agentId: string): Promise<void> {
+    await directory.free(agentId, node.bootId, { forget: true });
+    unforgotten.delete(agentId);
   }
 
   const look = (): Promise<void> => {
@@ -229,10 +269,25 @@ export function createOwners(deps: OwnersDeps) {
     },
     /** What units of the agent carry; undefined while it is not this gateway's. */
     claim: (agentId: string): Claim | undefined => tenures.get(agentId),
-    /** The agent was removed for good: one that is made later under its id has another workspace. */
-    async removed(agentId: string): Promise<void> {
-      const tenure = tenures.get(agentId);
-      if (tenure) await release(tenure, { forget: true });
+    /**
+     * Runs what removes an agent for good; until it ends, the agent is still this gateway's. One that is made later under
+     * its id has another workspace.
+     */
+    async removing(agentId: string, remove: () => Promise<void>): Promise<void> {
+      removing.add(agentId);
+      try {
+        await remove();
+      } finally {
+        removing.delete(agentId);
+        if (!deps.agents().some(({ id }) => id === agentId)) {
+          unforgotten.add(agentId);
+          const tenure = tenures.get(agentId);
+          if (tenure) end(tenure, "has removed it");
+          await leaving.get(agentId);
+          // The next look tries again.
+          await forget(agentId).catch(() => {});
+        }
+      }
     },
     /** Frees everything, so that others can take it at once. Call when nothing goes on any more. */
     async close(): Promise<void> {

@@ -7,11 +7,11 @@ export interface AgentRouteDeps {
   agents: Agents;
   /** The model to store for an agent; throws `INVALID_REQUEST` for one that its program does not offer. */
   judgeModel(agentId: string, model: string): Promise<string>;
-  /** Ends everything that still runs or waits for an agent that is no longer configured. */
-  onRemoved(agentId: string): Promise<void>;
+  /** Removes an agent, and ends everything that still runs or waits for it. */
+  remove(agentId: string): Promise<void>;
 }
 
-export function agentRoutes({ agents, judgeModel, onRemoved }: AgentRouteDeps): Endpoint[] {
+export function agentRoutes({ agents, judgeModel, remove }: AgentRouteDeps): Endpoint[] {
   return [
     endpoint(routes.listAgents, async ({ principal }) =>
       json({ agents: (await agents.list()).filter(({ id }) => reaches(principal, id)) }),
@@ -25,8 +25,7 @@ export function agentRoutes({ agents, judgeModel, onRemoved }: AgentRouteDeps): 
       return json({ agent: await agents.update(params.agentId, patch, { isAdmin }) });
     }),
     endpoint(routes.deleteAgent, async ({ params }) => {
-      await agents.remove(params.agentId);
-      await onRemoved(params.agentId);
+      await remove(params.agentId);
       return json({ deleted: true as const, id: params.agentId });
     }),
   ];
