@@ -8,6 +8,8 @@ export interface Statement {
   params: readonly Param[];
   /** Nobody asks what it answers. */
   silent?: true;
+  /** Holds for the rest of the transaction: units that share one need to say it only once. */
+  lasting?: true;
 }
 
 /** Result of one statement of a unit: the number of rows it changed, or with RETURNING those rows. */

@@ -35,6 +35,23 @@ export function plainValue(type: number, text: string | null): string | number |
   return value;
 }
 
+const BEGIN = "BEGIN";
+
+/**
+ * A name for each text that stands more than once in a transaction, so that the server reads it only once. The names end
+ * with the transaction, because nothing is kept in a session; its last statement has none, for it comes after that.
+ */
+function namesOf(statements: readonly PostgresStatement[]): Map<string, string> {
+  const names = new Map<string, string>();
+  if (statements[0]?.text !== BEGIN) return names;
+  const seen = new Set<string>();
+  for (const { text } of statements.slice(0, -1)) {
+    if (seen.has(text)) names.set(text, names.get(text) ?? `unit_${names.size + 1}`);
+    seen.add(text);
+  }
+  return names;
+}
+
 /**
  * Statements that go to the server in one piece, as one transaction: the server skips the rest once one has failed, and
  * takes up its work again behind them.
@@ -43,7 +60,8 @@ export class Batch implements Submittable {
   readonly done: Promise<StatementResult[]>;
   private readonly statements: readonly PostgresStatement[];
   private readonly results: StatementResult[] = [];
-  private columns: RowDescription["fields"] = [];
+  /** Of each text, as it is described once. */
+  private readonly columns = new Map<string, RowDescription["fields"]>();
   private rows: Row[] = [];
   private failure: unknown;
   private resolve!: (results: StatementResult[]) => void;
@@ -51,8 +69,15 @@ export class Batch implements Submittable {
   /** Whether any of it was given to the connection. */
   sent = false;
 
-  constructor(statements: readonly PostgresStatement[]) {
+  /** The names that this transaction gives to statements. */
+  readonly names: ReadonlyMap<string, string>;
+  private readonly left: Iterable<string>;
+
+  /** @param left names of the transaction that failed just before on this connection */
+  constructor(statements: readonly PostgresStatement[], left: Iterable<string> = []) {
     this.statements = statements;
+    this.names = namesOf(statements);
+    this.left = left;
     this.done = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -63,25 +88,37 @@ export class Batch implements Submittable {
     this.sent = true;
     const { stream } = connection as unknown as { stream: { cork(): void; uncork(): void } };
     const wire = connection as unknown as Wire;
+    const seen = new Set<string>();
     stream.cork();
-    for (const { text, values } of this.statements) {
-      wire.parse({ name: "", text, types: [] });
-      wire.bind({ values: values.map((value) => (typeof value === "number" ? String(value) : value)) });
-      wire.describe({ type: "P", name: "" });
+    forget(wire, this.left);
+    for (const [at, { text, values }] of this.statements.entries()) {
+      const last = at === this.statements.length - 1;
+      const name = last ? "" : (this.names.get(text) ?? "");
+      const first = name === "" || !seen.has(text);
+      // The last statement ends the transaction: behind it, a pooler may give the connection to someone else.
+      if (last) forget(wire, this.names.values());
+      if (first) wire.parse({ name, text, types: [] });
+      wire.bind({
+        statement: name,
+        values: values.map((value) => (typeof value === "number" ? String(value) : value)),
+      });
+      if (first) wire.describe({ type: "P", name: "" });
       wire.execute({ portal: "", rows: 0 });
+      seen.add(text);
     }
     wire.sync();
     stream.uncork();
   }
 
   handleRowDescription({ fields }: RowDescription): void {
-    this.columns = fields;
+    this.columns.set(this.statements[this.results.length]!.text, fields);
   }
 
   handleDataRow({ fields }: DataRow): void {
     const row: Row = {};
+    const columns = this.columns.get(this.statements[this.results.length]!.text)!;
     try {
-      for (const [at, { name, dataTypeID }] of this.columns.entries()) {
+      for (const [at, { name, dataTypeID }] of columns.entries()) {
         row[name] = plainValue(dataTypeID, fields[at] ?? null);
       }
     } catch (error) {
@@ -94,7 +131,6 @@ export class Batch implements Submittable {
   handleCommandComplete({ text }: CommandComplete): void {
     this.results.push({ changes: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0, rows: this.rows });
     this.rows = [];
-    this.columns = [];
   }
 
   handleEmptyQuery(): void {}
@@ -109,11 +145,16 @@ export class Batch implements Submittable {
   }
 }
 
+function forget(wire: Wire, names: Iterable<string>): void {
+  for (const name of names) wire.close({ type: "S", name });
+}
+
 /** What of a connection of `pg` a batch is written with. */
 interface Wire {
   parse(message: { name: string; text: string; types: number[] }): void;
-  bind(message: { values: readonly (string | null)[] }): void;
+  bind(message: { statement: string; values: readonly (string | null)[] }): void;
   describe(message: { type: "P"; name: string }): void;
   execute(message: { portal: string; rows: number }): void;
+  close(message: { type: "S"; name: string }): void;
   sync(): void;
 }

@@ -99,14 +99,19 @@ export async function openLink(place: PostgresPlace, clock: Clock, limitMs = CON
     broken = true;
   });
 
+  let left: readonly string[] = [];
   const send = async (statements: readonly PostgresStatement[], limitMs: number) => {
-    const batch = new Batch(statements);
+    const batch = new Batch(statements, left);
+    left = [];
     const giveUp = clock.after(limitMs, () => destroy(client));
     try {
       client.query(batch);
       return await batch.done;
     } catch (error) {
-      if (isDatabaseError(error) && !isAboutTheConnection(error)) throw error;
+      if (isDatabaseError(error) && !isAboutTheConnection(error)) {
+        left = [...batch.names.values()];
+        throw error;
+      }
       if (error instanceof RangeError) throw error;
       broken = true;
       destroy(client);

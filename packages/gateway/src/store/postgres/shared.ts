@@ -100,6 +100,7 @@ export function createShared(pool: Pool, path: string): Shared {
       sql: `SELECT CAST(CASE count(*) WHEN 1 THEN '1' ELSE 'FENCED' END AS integer) FROM (
               SELECT 1 FROM placements WHERE agent_id = ? AND boot_id = ? AND fence = ? FOR KEY SHARE) AS own`,
       params: [agentId, bootId, fence],
+      lasting: true,
     }),
     isFenced: (error) => isDatabaseError(error) && error.code === "22P02" && error.message.includes("FENCED"),
     async reserveIds(count) {

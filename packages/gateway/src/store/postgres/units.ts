@@ -58,6 +58,24 @@ function transaction(unit: string, path: string, statements: readonly Statement[
 /** Its first three statements are not the unit's own. */
 const OWN = 3;
 
+/** The statements of several units, and where in them each unit finds its answers. */
+function together(units: ReadonlyArray<readonly Statement[]>): {
+  statements: Statement[];
+  places: number[][];
+} {
+  const statements: Statement[] = [];
+  const lasting = new Map<string, number>();
+  const place = (statement: Statement) => {
+    const key = statement.lasting && JSON.stringify([statement.sql, statement.params]);
+    const before = key === undefined ? undefined : lasting.get(key);
+    if (before !== undefined) return before;
+    if (key !== undefined) lasting.set(key, statements.length);
+    return statements.push(statement) - 1;
+  };
+  const places = units.map((unit) => unit.map(place));
+  return { statements, places };
+}
+
 const isKnownUnit = (error: unknown): boolean =>
   isDatabaseError(error) && error.code === "23505" && error.constraint === "units_pkey";
 
@@ -144,7 +162,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
 
   const runTogether = async (units: readonly Waiting[]) => {
     if (units.length === 1) return runAlone(units[0]!);
-    const statements = units.flatMap((unit) => unit.statements);
+    const { statements, places } = together(units.map((unit) => unit.statements));
     const deadline = Math.min(...units.map((unit) => unit.deadline));
     let results: StatementResult[];
     try {
@@ -154,11 +172,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
       else for (const unit of units) unit.reject(error);
       return;
     }
-    let at = 0;
-    for (const unit of units) {
-      unit.resolve(results.slice(at, at + unit.statements.length));
-      at += unit.statements.length;
-    }
+    for (const [which, unit] of units.entries()) unit.resolve(places[which]!.map((at) => results[at]!));
   };
 
   const take = (): Waiting[] => {
