@@ -15,6 +15,9 @@ export const rows = {
   "MIGRATE-5": "store contract leaves the database to gateways that know its schema.",
   "IMPORT-WHOLE-1":
     "An import shows nothing until all of it is stored, also when the gateway is killed meanwhile.",
+  "IMPORT-SHARED-1": "An import goes on, and is shown whole, while another gateway starts on the same store.",
+  "IMPORT-SHARED-2":
+    "An import into an agent that another gateway takes is refused with 503, and nothing of it stays.",
   "IMPORT-WHOLE-2": "An import that fails leaves nothing.",
   "IMPORT-WHOLE-3":
     "Until the imports that a crash cut off are finished, no other import into their agents begins, so none is stored twice.",

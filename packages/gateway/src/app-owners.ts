@@ -18,6 +18,7 @@ interface Rooms {
     lookAgain(): void;
   };
   feed: { lookAgain(): Promise<void> };
+  history: { dropOthers(agentId: string): Promise<void> };
   jobs: { recover(agentId: string): Promise<void>; dropAgent(agentId: string): void };
 }
 
@@ -28,8 +29,8 @@ interface AppOwnersDeps extends Pick<OwnersDeps, "clock" | "log"> {
     gateway: { cluster: { leaseMs: number } };
     agents: readonly AgentConfig[];
   };
-  /** Id of this home, the same for every start on it. */
-  homeId(): Promise<string>;
+  /** Id of this home, the same for every start on it, where the store is shared. */
+  home: string | undefined;
   /** Once all of them are there. */
   rooms(): Rooms;
   /** Begins what is to go on for the agents that are served. */
@@ -41,7 +42,7 @@ export async function createAppOwners({
   rows: { shared },
   env,
   config,
-  homeId,
+  home,
   rooms,
   apply,
   ...base
@@ -57,18 +58,22 @@ export async function createAppOwners({
         bootId: randomUUID(),
         name: oneLine(env.GATEWAY_NODE_NAME ?? hostname(), MAX_NAME_CHARS) ?? "gateway",
         address: env.GATEWAY_NODE_ADDRESS ?? "",
-        home: await homeId(),
+        home: home!,
       },
       leaseMs: () => config().gateway.cluster.leaseMs,
       agents: () => config().agents,
       readMarker,
       ensureMarker,
       async recover(agentId, former) {
-        const { sessions, channels, jobs } = rooms();
+        const { sessions, channels, jobs, history } = rooms();
         await sessions.recover(agentId);
         // The notes of an earlier start are there until this one begins to send.
         await channels.recover(agentId, former && !recovered);
         await jobs.recover(agentId);
+        // What is staged is not seen by anybody, and removing it may take long.
+        history.dropOthers(agentId).catch((error) => {
+          base.log.warn({ err: error, agent: agentId }, "could not remove an interrupted import");
+        });
       },
       onTaken: () => started && apply(),
       async onLost(agentId) {

@@ -78,14 +78,15 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     log.error({ err: error }, "the database thread died; stopping the gateway");
     fatal();
   });
+  const home = rows.shared && (await homeId());
   const owners = await createAppOwners({
     rows,
     env,
     config,
     clock,
     log,
-    homeId,
-    rooms: () => ({ server, sessions, channels, jobs, feed }),
+    home,
+    rooms: () => ({ server, sessions, channels, jobs, feed, history }),
     apply: () => applyConfig(),
   });
   const feed = createFeed({ store: rows, config: store, clock, log });
@@ -111,6 +112,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     agents: () => config().agents,
     mediaDir: paths.mediaDir,
     spoolDir: join(paths.home, "run/imports"),
+    home,
     takeSpace: disk.take,
   });
   const monitoring = createMonitoring({

@@ -12,6 +12,8 @@ export interface ImportDeps {
   log: Logger;
   /** Folder for incoming bodies; absolute, created when needed. */
   spoolDir: string;
+  /** Id of the home that the folder is in, where several gateways use the store. */
+  home?: string | undefined;
   /** Subtracts bytes from the disk's free space; throws below the floor. */
   takeSpace(bytes: number): void;
 }
@@ -37,6 +39,8 @@ export function createImports(deps: ImportDeps) {
   const busy = new Set<string>();
   /** Resolves when it is known which agents have an import to be finished; no other begins before. */
   let looked: Promise<unknown> = Promise.resolve();
+  /** The others belong to gateways that may be at work on them. */
+  const isOwn = ({ home }: ImportState) => home === deps.home;
   const fileOf = (name: string) => join(spoolDir, name);
 
   const store = async (state: ImportState, lines: number): Promise<ImportResult> => {
@@ -59,7 +63,8 @@ export function createImports(deps: ImportDeps) {
       signal.throwIfAborted();
       confirm?.();
       // From here on the import completes, whether or not its sender waits.
-      return await store({ name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 }, lines);
+      const state = { name, agentId, offset: 0, line: 0, imported: 0, skipped: 0, sessions: 0 };
+      return await store(deps.home === undefined ? state : { ...state, home: deps.home }, lines);
     } catch (error) {
       // When the gateway is closing, the file is what the import continues from. One that failed must not: its sender
       // is told so, and may send it again.
@@ -71,7 +76,7 @@ export function createImports(deps: ImportDeps) {
 
   /** What is to be finished. Its agents are busy from here on: what is not shown yet is no duplicate to another import. */
   const look = async (): Promise<ImportState[]> => {
-    const states = await imports.unfinished();
+    const states = (await imports.unfinished()).filter(isOwn);
     for (const { agentId } of states) busy.add(agentId);
     const files = await readdir(spoolDir).catch(() => []);
     const wanted = new Set(states.map((state) => state.name));
@@ -93,6 +98,17 @@ export function createImports(deps: ImportDeps) {
         return await run(agentId, body, sender);
       } finally {
         busy.delete(agentId);
+      }
+    },
+
+    /** Removes what other gateways imported into an agent that this one has taken, and had not shown. */
+    async dropOthers(agentId: string): Promise<void> {
+      for (const state of await imports.unfinished()) {
+        if (isOwn(state) || state.agentId !== agentId) continue;
+        // Without its file, it is removed.
+        await imports.store(fileOf(state.name), state, 0).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== IMPORT_FAILED) throw error;
+        });
       }
     },
 

@@ -35,6 +35,8 @@ export interface HistoryDeps {
   mediaDir(agentId: string): string;
   /** Folder for the bodies of imports under way; absolute, made when needed. */
   spoolDir: string;
+  /** Id of the home that the folder is in, where several gateways use the store. */
+  home?: string | undefined;
   /** Takes bytes off the free space of the disk; throws below the floor. */
   takeSpace(bytes: number): void;
 }
@@ -93,6 +95,7 @@ export function createHistory(deps: HistoryDeps) {
       exportLines(deps.store, agentId, chat, signal),
     /** Stores the lines of a body; one import at a time for each agent. */
     import: imports.run,
+    dropOthers: imports.dropOthers,
     clear: removal.clear,
     emptySession: removal.emptySession,
     /** The daily clean-ups, for the scheduler. */

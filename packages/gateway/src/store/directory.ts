@@ -68,6 +68,12 @@ export interface Shared {
   isFenced(error: unknown): boolean;
 }
 
+/**
+ * Runs one transaction, which begins with the statements that it is given.
+ * @throws FencedError once another gateway may own the agent
+ */
+export type AsOwner = <T>(write: (fence: readonly Statement[]) => Promise<T>) => Promise<T>;
+
 /** The right to change what belongs to an agent, until somebody else takes it. */
 export interface Claim extends Readonly<Pick<Placement, "agentId" | "fence">> {
   readonly bootId: string;

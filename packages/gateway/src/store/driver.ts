@@ -1,4 +1,4 @@
-import type { Shared } from "./directory.ts";
+import type { AsOwner, Shared } from "./directory.ts";
 import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
 import type { Removal } from "./removal.ts";
@@ -26,8 +26,11 @@ export interface Driver extends Sql {
   readonly search: Search;
   readonly removal: Removal;
   readonly exports: Exports;
-  /** @param range reserves ids of messages in a row; resolves to the first */
-  imports(range: (count: number) => Promise<number>): Imports;
+  /**
+   * @param range reserves ids of messages in a row; resolves to the first
+   * @param asOwner what writes for an agent, as its owner at the time of this call, has to run in
+   */
+  imports(range: (count: number) => Promise<number>, asOwner: (agentId: string) => AsOwner): Imports;
   /** Undefined where a store has only one gateway. */
   readonly shared?: Shared;
   /** What it wants done at times: part of the scheduler's jobs. */

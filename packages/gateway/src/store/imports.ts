@@ -29,6 +29,8 @@ export interface ImportState {
   /** Unique; the name of its file. */
   name: string;
   agentId: string;
+  /** The home that has its file, where several gateways use the store. */
+  home?: string | undefined;
   offset: number;
   line: number;
   imported: number;
@@ -50,11 +52,11 @@ export interface Imports {
   /** Checks every line of a file, in a thread; resolves to their number. */
   check(file: string, signal: AbortSignal): Promise<number>;
   /**
-   * Stores the messages of a checked file of so many lines that are not there yet, from where `state` is. Rejects with
+   * Stores, as the owner of the agent, the messages of a checked file of so many lines that are not there yet, from where `state` is. Rejects with
    * {@link IMPORT_FAILED} when it failed; what it had stored then goes at once or, if that fails too, when it is called
    * again without the file.
    */
   store(file: string, state: ImportState, lines: number): Promise<ImportResult>;
-  /** Those that were in progress when the gateway stopped. */
+  /** Those that are in progress, or were when their gateway stopped. */
   unfinished(): Promise<ImportState[]>;
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, change, statementsOf } from "./change.ts";
 import { cleanParams, cleanStatement, cleanText } from "./clean.ts";
 import type { CopiedRows } from "./copy/index.ts";
-import { type Claim, type Directory, FencedError } from "./directory.ts";
+import { type AsOwner, type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
 import type { HistoryFiles } from "./files.ts";
@@ -237,7 +237,7 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
   const ids = createIds(driver.givenIds);
   const { shared } = driver;
   const sharedIds = shared && createSharedIds(driver.givenIds, shared.reserveIds);
-  let claimOf = (_agentId: string): Claim | undefined => undefined;
+  let claimOf: ((agentId: string) => Claim | undefined) | undefined;
   async function commit<const C extends readonly Change<unknown>[]>(...changes: C) {
     const reservation = ids.reservation();
     const statements = changes.flatMap(statementsOf).map(cleanStatement);
@@ -250,20 +250,29 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
     }
     return answersOf(changes, results) as Answers<C>;
   }
-  async function commitAs<const C extends readonly Change<unknown>[]>(claim: Claim | undefined, changes: C) {
-    if (!claim?.holds()) throw new FencedError();
-    try {
-      const [, ...answers] = await commit(change(shared!.fence(claim)), ...changes);
+  const fenced =
+    (claim: Claim | undefined): AsOwner =>
+    async (write) => {
+      if (!claim?.holds()) throw new FencedError();
+      try {
+        return await write([shared!.fence(claim)]);
+      } catch (error) {
+        if (!shared!.isFenced(error)) throw error;
+        claim.refused();
+        throw new FencedError();
+      }
+    };
+  const commitAs = <const C extends readonly Change<unknown>[]>(claim: Claim | undefined, changes: C) =>
+    fenced(claim)(async (fence) => {
+      const [, ...answers] = await commit(change(...fence), ...changes);
       return answers as unknown as Answers<C>;
-    } catch (error) {
-      if (!shared!.isFenced(error)) throw error;
-      claim.refused();
-      throw new FencedError();
-    }
-  }
+    });
+  /** Before it is said who owns what, nobody else is there. */
+  const asOwner = (agentId: string): AsOwner =>
+    shared && claimOf ? fenced(claimOf(agentId)) : (write) => write([]);
   const alone: AgentUnits = { commit, holds: () => true };
   const forAgent = (agentId: string): AgentUnits => {
-    const claim = claimOf(agentId);
+    const claim = claimOf?.(agentId);
     return {
       commit: (...changes) => commitAs(claim, changes),
       holds: () => claim?.holds() === true,
@@ -291,7 +300,7 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
     search,
     media: createMedia(sql),
     removal: driver.removal,
-    imports: driver.imports(sharedIds?.range ?? ownRange),
+    imports: driver.imports(sharedIds?.range ?? ownRange, asOwner),
     exports: driver.exports,
     jobs: createJobs(sql),
     positions: createPositions(sql),

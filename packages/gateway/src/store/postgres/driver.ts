@@ -141,7 +141,7 @@ export async function openPostgres(
     search: createSearch(work, clock, closing.signal),
     removal: createRemoval({ read: reading("short") }, work),
     exports: createExports(work, files.format),
-    imports: (range) => createImports(work, clock, files, range, closing.signal),
+    imports: (range, asOwner) => createImports(work, clock, files, { range, asOwner }, closing.signal),
     housekeeping: {
       everyMs: SWEEP_MS,
       statements: () => [

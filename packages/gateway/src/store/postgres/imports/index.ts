@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../../lib/clock.ts";
 import { sql } from "../../change.ts";
 import { cleanMessage } from "../../clean.ts";
+import { type AsOwner, FencedError } from "../../directory.ts";
 import type { HistoryFiles } from "../../files.ts";
 import { IMPORT_FAILED, type ImportState, type Imports, type ReadImport } from "../../imports.ts";
 import type { Statement } from "../../statement.ts";
@@ -40,14 +41,14 @@ function takeUnit(lines: ReturnType<ReadImport>): { batch: Numbered[]; done: boo
 /**
  * Imports, staged in units and shown or removed by the last one. How far one came is part of each unit: called again
  * with that state, it goes on where it was.
- * @param range reserves ids of messages in a row; resolves to the first
+ * @param around what a driver gets for its imports
  * @param closing aborted when the store is about to close
  */
 export function createImports(
   work: Work,
   clock: Clock,
   files: Pick<HistoryFiles, "check" | "read">,
-  range: (count: number) => Promise<number>,
+  { range, asOwner }: { range(count: number): Promise<number>; asOwner(agentId: string): AsOwner },
   closing: AbortSignal,
 ): Imports {
   const stateOf = async (name: string): Promise<ImportState | undefined> => {
@@ -69,24 +70,29 @@ export function createImports(
   };
 
   /** Stores it, if need be again: a connection that broke does not say whether it did. */
-  const store = async (name: string, after: ImportState | undefined, statements: readonly Statement[]) => {
+  const store = async (
+    owned: Work,
+    name: string,
+    after: ImportState | undefined,
+    statements: readonly Statement[],
+  ) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        await work.write(statements);
+        await owned.write(statements);
         return;
       } catch (error) {
         if (closing.aborted) throw error;
         if (await isStored(name, after)) return;
-        if (attempt === ATTEMPTS || !isAway(error)) throw error;
+        if (attempt === ATTEMPTS || error instanceof FencedError || !isAway(error)) throw error;
       }
     }
   };
 
   /** What is there may change between the look and the transaction, which fails then and is made anew. */
-  const show = async ({ name, agentId }: ImportState) => {
+  const show = async (owned: Work, { name, agentId }: ImportState) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        await store(name, undefined, [...(await showStatements(work, name, agentId)), forget(name)]);
+        await store(owned, name, undefined, [...(await showStatements(work, name, agentId)), forget(name)]);
         return;
       } catch (error) {
         if (attempt === ATTEMPTS || !isOvertaken(error)) throw error;
@@ -98,7 +104,13 @@ export function createImports(
     check: (file, signal) => files.check({ signal }, { file }),
 
     async store(file, from, count) {
-      const staging = createStaging(work, from, { first: await range(count), count });
+      const within = asOwner(from.agentId);
+      const owned: Work = {
+        read: work.read,
+        write: (statements) =>
+          within(async (fence) => (await work.write([...fence, ...statements])).slice(fence.length)),
+      };
+      const staging = createStaging(owned, from, { first: await range(count), count });
       const lines = files.read(file, from.offset, from.line);
       let state = from;
       try {
@@ -116,10 +128,10 @@ export function createImports(
             skipped: state.skipped + unit.batch.length - added,
             sessions: Math.max(from.sessions, staging.sessions),
           };
-          await store(state.name, next, [...statements, keep(next)]);
+          await store(owned, state.name, next, [...statements, keep(next)]);
           state = next;
         }
-        await show(state);
+        await show(owned, state);
       } catch (error) {
         if (closing.aborted) throw error;
         // Where the store does not answer this fails, too: then it is still recorded.

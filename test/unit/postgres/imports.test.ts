@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createImports } from "../../../packages/gateway/src/history/import.ts";
+import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
+import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import { openStore } from "../../../packages/gateway/src/store/index.ts";
+import { postgresStore, withoutPostgres } from "../../fixtures/postgres.ts";
+import { until } from "../../harness.ts";
+
+const LINES = 4_000;
+const SENDER = { signal: new AbortController().signal };
+
+const body = () =>
+  Readable.from(
+    Array.from({ length: LINES }, (_, n) =>
+      Buffer.from(
+        `${JSON.stringify({ chatId: "api-me", sessionId: "s", role: "user", content: `message ${n}`, ts: n })}\n`,
+      ),
+    ),
+  );
+
+/** Two gateways with homes of their own on one schema; the first owns the agent `a`. */
+async function rig() {
+  const place = await postgresStore();
+  const client = new pg.Client({ connectionString: place.url });
+  await client.connect();
+  const gateway = async (home: string) => {
+    const store = await openStore(place, systemClock);
+    const spoolDir = mkdtempSync(join(tmpdir(), "imports-"));
+    onTestFinished(async () => {
+      await store.close();
+      rmSync(spoolDir, { recursive: true });
+    });
+    const take = async (seen?: { bootId: string; fence: number }) => {
+      const { directory, ownedBy } = store.shared!;
+      const fence = (await directory.take("a", { bootId: home, workspace: "w" }, seen))!;
+      const claim = { agentId: "a", bootId: home, fence, holds: () => true, refused() {} };
+      ownedBy(() => claim);
+    };
+    store.shared!.ownedBy(() => undefined);
+    const imports = createImports({ store, log: silentLogger, spoolDir, home, takeSpace() {} });
+    return { store, take, imports };
+  };
+  const [first, second] = [await gateway("first"), await gateway("second")];
+  onTestFinished(() => client.end());
+  await client.query(`SET search_path = "${place.schema}"`);
+  await first.take();
+  const count = async (what: string) =>
+    Number((await client.query(`SELECT count(*) AS n FROM ${what}`)).rows[0].n);
+  return { first, second, count };
+}
+
+describe.skipIf(withoutPostgres())("an import, where another gateway uses the same store", () => {
+  it("goes on while that one starts [IMPORT-SHARED-1]", async () => {
+    const { first, second, count } = await rig();
+    const answer = first.imports.run("a", body(), SENDER);
+    await until(async () => (await count("messages")) > 0, "a part of the import");
+    await second.imports.resume();
+    expect(await count("meta WHERE key LIKE 'import:%'")).toBe(1);
+    expect(await answer).toEqual({ imported: LINES, skipped: 0, sessions: 1 });
+    const chats = await first.store.history.chats("a");
+    expect(chats).toMatchObject([{ chatId: "api-me", messageCount: LINES }]);
+  });
+
+  it("is refused and removed when that one takes the agent [IMPORT-SHARED-2]", async () => {
+    const { first, second, count } = await rig();
+    const answer = first.imports.run("a", body(), SENDER).catch((error: unknown) => error);
+    await until(async () => (await count("messages")) > 0, "a part of the import");
+    await second.take({ bootId: "first", fence: 1 });
+    await second.imports.dropOthers("a");
+    expect(await answer).toMatchObject({ code: "UNAVAILABLE" });
+    await until(async () => (await count("meta WHERE key LIKE 'import:%'")) === 0, "its removal");
+    expect(await count("messages")).toBe(0);
+    expect(await count("sessions")).toBe(0);
+  });
+});
