@@ -23,7 +23,7 @@ import { escapeXml } from "../../../packages/gateway/src/lib/xml.ts";
 import { inboundExtension } from "../../../packages/gateway/src/media/inbound.ts";
 import { declaredType, storedExtension } from "../../../packages/gateway/src/media/types.ts";
 import { parseModelName } from "../../../packages/gateway/src/models/aliases.ts";
-import { readDeltaLine } from "../../../packages/gateway/src/runtimes/agent-cli/delta-line.ts";
+import { createDeltaReader } from "../../../packages/gateway/src/runtimes/agent-cli/delta-lines.ts";
 import { parseLine } from "../../../packages/gateway/src/runtimes/agent-cli/protocol.ts";
 import { safeSentence } from "../../../packages/gateway/src/runtimes/agent-cli/safe-sentence.ts";
 import { readSummary } from "../../../packages/gateway/src/runtimes/agent-cli/summary.ts";
@@ -91,8 +91,18 @@ const PARSERS: Record<string, (text: string) => unknown> = {
   "model id": parseModelName,
   "line of an agent": (text) => parseLine(text),
   "text delta of an agent": (text) =>
-    readDeltaLine(
-      `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}}`,
+    createDeltaReader(() => {})(
+      Buffer.from(
+        `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}}\n`,
+      ),
+      0,
+    ),
+  "end of a text delta of an agent": (text) =>
+    createDeltaReader(() => {})(
+      Buffer.from(
+        `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}${text}\n`,
+      ),
+      0,
     ),
   "error of an agent": (text) => safeSentence(text, ""),
   "summary of an agent": readSummary,

@@ -16,6 +16,8 @@ export interface LineSplitterOptions {
   maxBytes?: number;
   /** Called once for a line that is longer, or has too many values to be read; the line is skipped. */
   onOverflow?: (() => void) | undefined;
+  /** Takes lines as bytes, from the one that begins at `start` on; returns where the first begins that it left. */
+  takeBytes?: ((lines: Buffer, start: number) => number) | undefined;
 }
 
 export interface LineSplitter {
@@ -32,7 +34,7 @@ export interface LineSplitter {
  */
 export function createLineSplitter(
   onLine: (line: string) => void,
-  { maxBytes = MAX_LINE_BYTES, onOverflow }: LineSplitterOptions = {},
+  { maxBytes = MAX_LINE_BYTES, onOverflow, takeBytes }: LineSplitterOptions = {},
 ): LineSplitter {
   let pieces: Buffer[] = [];
   let long: ArrayBuffer | undefined;
@@ -109,12 +111,13 @@ export function createLineSplitter(
         hold(chunk.subarray(0, at));
         finish();
         start = at + 1;
-        at = chunk.indexOf(LF, start);
       }
       while (at !== -1) {
+        if (takeBytes) start = takeBytes(chunk, start);
+        at = chunk.indexOf(LF, start);
+        if (at === -1) break;
         emit(chunk, start, at);
         start = at + 1;
-        at = chunk.indexOf(LF, start);
       }
       if (start < chunk.length) hold(start === 0 ? chunk : chunk.subarray(start));
     },

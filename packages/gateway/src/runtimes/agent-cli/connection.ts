@@ -5,6 +5,7 @@ import { type ManagedProcess, spawnProcess } from "../../lib/process.ts";
 import type { Reaper } from "../../lib/reaper.ts";
 import { createUnreadLimit } from "../../lib/unread.ts";
 import { type ControlChannel, createControlChannel } from "./control.ts";
+import { createDeltaReader } from "./delta-lines.ts";
 import { type AgentLine, type Fields, parseLine } from "./protocol.ts";
 import type { RequestHandler } from "./requests.ts";
 
@@ -58,7 +59,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     }
   };
 
-  const lines = createLineSplitter(receive, { onOverflow: options.onOverflow });
+  const lines = createLineSplitter(receive, {
+    onOverflow: options.onOverflow,
+    takeBytes: createDeltaReader((text) => options.onLine({ kind: "delta", of: "text", text })),
+  });
   const child = await spawnProcess({
     command: options.command,
     cwd: options.cwd,

@@ -6,7 +6,6 @@
 import { costIn, NO_TOKENS, tokensIn } from "../token-counts.ts";
 import { toolId, toolText } from "../tool-text.ts";
 import type { TokenCounts } from "../types.ts";
-import { readDeltaLine } from "./delta-line.ts";
 
 /** A block of an Anthropic message that matters here. */
 export type Block =
@@ -89,8 +88,6 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Reads one line; null for what is no JSON object. */
 export function parseLine(line: string): AgentLine | null {
-  const delta = readDeltaLine(line);
-  if (delta !== undefined) return { kind: "delta", of: "text", text: delta };
   let value: unknown;
   try {
     value = JSON.parse(line);
