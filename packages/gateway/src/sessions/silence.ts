@@ -38,7 +38,7 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
       if (event.type === "tool_use") tools.add(event.id);
       else if (event.type === "tool_result") tools.delete(event.id);
       // The model continues, so the tools it called are finished; not every agent says so.
-      else if (event.type === "text" || event.type === "thinking") tools.clear();
+      else if (tools.size > 0 && (event.type === "text" || event.type === "thinking")) tools.clear();
     },
     end() {
       cancel?.();

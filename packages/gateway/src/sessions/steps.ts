@@ -15,6 +15,8 @@ type ToolStep = Extract<MessageStep, { type: "tool" }>;
 /** Records what an agent does in one turn, besides the text of its reply. */
 export interface StepRecorder {
   take(event: RuntimeEvent): void;
+  /** The same for that many characters of text. */
+  say(length: number): void;
   /**
    * The steps of a turn whose reply is `content`, in order; empty when it was text only. The lengths of the text steps
    * add up to the content's.
@@ -85,6 +87,7 @@ export function createStepRecorder(clock: Pick<Clock, "now">): StepRecorder {
   };
 
   return {
+    say,
     take(event) {
       if (event.type === "text") say(event.text.length);
       else if (event.type === "thinking") think(event.text);

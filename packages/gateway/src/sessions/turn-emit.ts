@@ -14,6 +14,9 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** The end of a turn waits this long for images that are still being stored. */
 const IMAGES_MS = 5_000;
 
+/** UTF-8 takes no more for a unit of a string. */
+const MAX_BYTES_PER_CHAR = 3;
+
 /** Takes an agent's output in one turn, until the turn is closed. */
 export interface Emitter {
   /** Throws when the turn cannot continue, after the turn has been notified; the runtime's process is then ended. */
@@ -59,7 +62,9 @@ export function createEmitter(room: {
   const recorder = createStepRecorder(deps.clock);
   let produced = false;
   let closed = false;
-  let textBytes = 0;
+  let spoken = false;
+  /** Bytes that the text may surely still have. Counted anew only when they might not suffice. */
+  let left = MAX_TEXT_BYTES;
   let begun: Promise<void> = Promise.resolve();
 
   const begin = () => {
@@ -97,12 +102,14 @@ export function createEmitter(room: {
   };
 
   const say = (text: string) => {
-    if (textBytes === 0) deps.step("first-delta");
-    const taken = cutToBytes(text, MAX_TEXT_BYTES - textBytes);
-    textBytes += Buffer.byteLength(taken);
+    if (!spoken) deps.step("first-delta");
+    spoken = true;
+    if (text.length * MAX_BYTES_PER_CHAR > left) left = MAX_TEXT_BYTES - Buffer.byteLength(turnLog.text);
+    const taken = cutToBytes(text, left);
+    left -= taken.length * MAX_BYTES_PER_CHAR;
     if (room.partial) parts.add(taken);
     if (taken !== "") {
-      recorder.take({ type: "text", text: taken });
+      recorder.say(taken.length);
       turnLog.append({ type: "text_delta", text: taken });
     }
     if (taken.length < text.length) throw new TextOverflow();
@@ -111,11 +118,10 @@ export function createEmitter(room: {
   const take = (given: Exclude<RuntimeEvent, { type: "activity" }>) => {
     if (given.type === "retry") return turnLog.append(given);
     begin();
+    if (given.type === "text") return say(given.text);
     const event = bounded(given);
-    if (event.type !== "text") recorder.take(event);
+    recorder.take(event);
     switch (event.type) {
-      case "text":
-        return say(event.text);
       case "thinking":
         return turnLog.append({ type: "thinking", text: event.text });
       case "tool_use":
@@ -174,7 +180,7 @@ export function createEmitter(room: {
 }
 
 /** The event, with its id and name cut to a reasonable length. */
-function bounded(event: Exclude<RuntimeEvent, { type: "retry" | "activity" }>) {
+function bounded(event: Exclude<RuntimeEvent, { type: "retry" | "activity" | "text" }>) {
   if (event.type === "tool_result") return { ...event, id: cutToBytes(event.id, MAX_NAME_BYTES) };
   if (event.type !== "tool_use") return event;
   return {

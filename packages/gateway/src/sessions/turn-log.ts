@@ -57,10 +57,13 @@ export interface TurnLog {
   events(cursor: Cursor, signal?: AbortSignal): AsyncIterable<TurnEvent & { seq: number }>;
 }
 
+/** A text delta is kept as its text alone: there are thousands of them. */
+type Kept = Exclude<TurnEvent, { type: "text_delta" }> | string;
+
 /** Approximate memory that an event uses. */
-function sizeOf(event: TurnEvent): number {
+function sizeOf(event: Kept): number {
+  if (typeof event === "string") return OVERHEAD_BYTES + event.length;
   switch (event.type) {
-    case "text_delta":
     case "thinking":
     case "result":
       return OVERHEAD_BYTES + Buffer.byteLength(event.text);
@@ -75,7 +78,7 @@ function sizeOf(event: TurnEvent): number {
 
 export function createTurnLog(requestId: string): TurnLog {
   /** Events from `firstSeq` on; in an ended turn, null stands for a delta, whose text is in `text`. */
-  let events: Array<TurnEvent | null> = [];
+  let events: Array<Kept | null> = [];
   /** Length of the reply's text up to and including each event. */
   let textEnds: number[] = [];
   let head = 0;
@@ -93,8 +96,12 @@ export function createTurnLog(requestId: string): TurnLog {
   let batch: { from: number; to: number; data: Buffer } | undefined;
 
   const textStart = (index: number) => (index === 0 ? droppedText : textEnds[index - 1]!);
-  const eventAt = (index: number): TurnEvent =>
-    events[index] ?? { type: "text_delta", text: text.toString().slice(textStart(index), textEnds[index]) };
+  const keptAt = (index: number): Kept =>
+    events[index] ?? text.toString().slice(textStart(index), textEnds[index]);
+  const eventAt = (index: number): TurnEvent => {
+    const kept = keptAt(index);
+    return typeof kept === "string" ? { type: "text_delta", text: kept } : kept;
+  };
 
   const dropFront = () => {
     droppedText = textStart(head);
@@ -106,7 +113,7 @@ export function createTurnLog(requestId: string): TurnLog {
   const evict = () => {
     let freed = 0;
     while (events.length - head > 1 && (events.length - head > MAX_EVENTS || bytes > MAX_BYTES)) {
-      const size = sizeOf(eventAt(head));
+      const size = sizeOf(keptAt(head));
       bytes -= size;
       freed += size;
       head++;
@@ -120,10 +127,10 @@ export function createTurnLog(requestId: string): TurnLog {
     bytes = 0;
     const whole = text.toString();
     events = events.map((event) => {
-      if (event?.type === "text_delta") return null;
+      if (typeof event === "string" || event === null) return null;
       // Comparing also flattens the text's many pieces into one string.
-      const same = event?.type === "result" && event.text === whole;
-      bytes += same ? OVERHEAD_BYTES : sizeOf(event!);
+      const same = event.type === "result" && event.text === whole;
+      bytes += same ? OVERHEAD_BYTES : sizeOf(event);
       return same ? { ...event, text: whole } : event;
     });
     bytes += events.length * ENDED_EVENT_BYTES;
@@ -159,11 +166,12 @@ export function createTurnLog(requestId: string): TurnLog {
       if (event.type !== "timeout" && event.type !== "error") {
         trouble = event.type === "retry" ? event.message : undefined;
       }
-      if (event.type === "text_delta") text.add(event.text);
+      const kept = event.type === "text_delta" ? event.text : event;
+      if (typeof kept === "string") text.add(kept);
       lastSeq++;
-      events.push(event);
+      events.push(kept);
       textEnds.push(text.length);
-      bytes += sizeOf(event);
+      bytes += sizeOf(kept);
       evict();
       if (isFinal(event)) {
         ended = true;

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { growingText } from "../lib/growing-text.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AgentUnits, Store } from "../store/index.ts";
 
@@ -27,13 +28,13 @@ export function createPartWriter(room: {
   let cancel = () => {};
   let armed = false;
   /** Text received since the last row. */
-  let waiting = "";
+  let waiting = growingText();
   let written = false;
   let ended = false;
 
   const write = async () => {
-    const text = waiting;
-    waiting = "";
+    const text = waiting.toString();
+    waiting = growingText();
     written = true;
     await room.units.commit(room.turns.addPart(requestId, text));
   };
@@ -43,14 +44,15 @@ export function createPartWriter(room: {
   };
   const save = () => {
     if (ended) return;
-    if (waiting !== "") write().catch((error) => log.error({ err: error }, "could not store partial text"));
+    if (waiting.length > 0)
+      write().catch((error) => log.error({ err: error }, "could not store partial text"));
     arm(PART_EVERY_MS);
   };
 
   return {
     add(text) {
       if (ended) return;
-      waiting += text;
+      waiting.add(text);
       if (!armed) arm(FIRST_PART_MS);
     },
     async mark() {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type AgentLine, parseLine } from "../../../../packages/gateway/src/runtimes/agent-cli/protocol.ts";
 import {
+  continueText,
   newTurn,
   outcomeOf,
   reduceTurn,
@@ -11,16 +12,32 @@ import type { RuntimeEvent } from "../../../../packages/gateway/src/runtimes/typ
 
 type Line = Record<string, unknown>;
 
-/** Plays lines into a turn; stops at the line that ends it. */
-function play(
+interface Ending {
+  interrupted?: boolean;
+  window?: number | undefined;
+}
+
+/** Plays lines into a turn; stops at the line that ends it. The short way of text must not make a difference. */
+function play(lines: readonly Line[], how: Ending = {}) {
+  const played = playBy(reduceTurn, lines, how);
+  const short: typeof reduceTurn = (state, line) =>
+    line.kind === "delta" && line.of === "text" && continueText(state, line.text)
+      ? { state, events: [{ type: "text", text: line.text }] }
+      : reduceTurn(state, line);
+  expect(playBy(short, lines, how)).toEqual(played);
+  return played;
+}
+
+function playBy(
+  reduce: typeof reduceTurn,
   lines: readonly Line[],
-  { interrupted = false, window = undefined as number | undefined } = {},
+  { interrupted = false, window = undefined }: Ending,
 ) {
   let state: TurnState = newTurn();
   const events: RuntimeEvent[] = [];
   for (const line of lines) {
     const parsed = parseLine(JSON.stringify(line)) as AgentLine;
-    const step = reduceTurn(state, parsed);
+    const step = reduce(state, parsed);
     state = step.state;
     events.push(...step.events.filter(({ type }) => type !== "activity"));
     if (step.result)

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../lib/clock.ts";
 import type { RuntimeEvent, TurnOutcome } from "../types.ts";
 import type { Connection } from "./connection.ts";
 import type { AgentLine, ResultLine } from "./protocol.ts";
-import { newTurn, outcomeOf, reduceTurn, type TurnState } from "./turn-state.ts";
+import { continueText, newTurn, outcomeOf, reduceTurn, type TurnState } from "./turn-state.ts";
 
 /** After an acknowledged interrupt the result takes about 15 ms, 40 ms out of a tool. */
 const INTERRUPT_STEP_MS = 700;
@@ -99,6 +99,8 @@ export function createRun(
     receive(line) {
       if (over) return;
       heard = true;
+      if (line.kind === "delta" && line.of === "text" && continueText(state, line.text))
+        return emit({ type: "text", text: line.text });
       const step = reduceTurn(state, line);
       state = step.state;
       for (const event of step.events) emit(event);

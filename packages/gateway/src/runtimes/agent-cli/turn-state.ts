@@ -58,6 +58,14 @@ export function newTurn(): TurnState {
   };
 }
 
+/** Takes a piece of text that only goes on with the text before it; false, with nothing done, for any other. */
+export function continueText(state: TurnState, text: string): boolean {
+  if (state.tool !== null || state.broken || text === "") return false;
+  state.unrepeated.add(text);
+  state.text.add(text);
+  return true;
+}
+
 /** Lines that leave a tool call open whose input is still being written. */
 const BETWEEN: ReadonlySet<AgentLine["kind"]> = new Set(["working", "block_stop", "message_delta", "other"]);
 
