@@ -9,12 +9,12 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
   backup: [
     [
       "backup create <file> [--no-logs]",
-      "Save the home directory to one archive; the gateway can keep running.",
+      "Save the home directory and all rows to one archive; the gateway can keep running.",
     ],
     ["backup verify <file>", "Check an archive and everything in it."],
     [
-      "backup restore <file> [--force]",
-      "Restore the home directory from an archive; --force moves the existing one aside.",
+      "backup restore <file> [--force] [--to <url|sqlite>] [--schema NAME]",
+      "Restore an archive, its rows to the configured store or another; --force moves what is there aside.",
     ],
   ],
   store: [

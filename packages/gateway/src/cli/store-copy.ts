@@ -1,30 +1,12 @@
 import { access } from "node:fs/promises";
 import type { Paths } from "../config/index.ts";
 import { systemClock } from "../lib/clock.ts";
-import { type CopiedRows, type CopyPlace, copyBetween } from "../store/index.ts";
+import { type CopiedRows, copyBetween } from "../store/index.ts";
 import { isDatabaseInUse } from "./database-lock.ts";
 import { CliError, UsageError } from "./errors.ts";
-import { isOn, last, type Parsed } from "./flags.ts";
+import { isOn, type Parsed } from "./flags.ts";
 import { note, print, printJson, table } from "./output.ts";
-
-const DEFAULT_SCHEMA = "agent_gateway";
-
-function placeOf(name: "from" | "to", parsed: Parsed, paths: Paths): CopyPlace {
-  const value = last(parsed, name);
-  if (value === "sqlite") {
-    return { driver: "sqlite", file: paths.database };
-  }
-  if (value === undefined || !/^postgres(?:ql)?:\/\//.test(value) || !URL.canParse(value)) {
-    throw new UsageError(`store copy needs --${name} with \`sqlite\` or a postgres:// address.`);
-  }
-  return {
-    driver: "postgres",
-    url: value,
-    schema: last(parsed, "schema") ?? DEFAULT_SCHEMA,
-    poolSize: 1,
-    ssl: "prefer",
-  };
-}
+import { namedPlace } from "./store-place.ts";
 
 const isThere = (file: string) =>
   access(file).then(
@@ -34,7 +16,10 @@ const isThere = (file: string) =>
 
 /** `store copy`, between the database of this home and a schema of Postgres; both gateways are stopped. */
 export async function copyCommand(paths: Paths, parsed: Parsed): Promise<void> {
-  const [from, to] = [placeOf("from", parsed, paths), placeOf("to", parsed, paths)];
+  const [from, to] = [namedPlace("from", parsed, paths), namedPlace("to", parsed, paths)];
+  if (!from || !to) {
+    throw new UsageError("store copy needs --from and --to, each with `sqlite` or a postgres:// address.");
+  }
   if (from.driver === to.driver && from.driver === "sqlite") {
     throw new UsageError("store copy copies to another store: --from and --to name the same one.");
   }

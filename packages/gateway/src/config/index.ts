@@ -17,4 +17,5 @@ export type {
 } from "./schema.ts";
 export { channelBlocks } from "./schema-channels.ts";
 export { type ConfigStoreOptions, createConfigStore } from "./store.ts";
+export { storeSettings } from "./store-settings.ts";
 export type { ConfigStore, Paths } from "./types.ts";

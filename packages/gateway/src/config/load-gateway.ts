@@ -6,7 +6,7 @@ import type { Raw } from "./parse.ts";
 import type { Env } from "./paths.ts";
 import { error, type Problem, schemaProblems, warning } from "./problems.ts";
 import { type GatewaySection, gatewaySection } from "./schema.ts";
-import { isPostgresUrl } from "./schema-store.ts";
+import { withStoreUrl } from "./store-settings.ts";
 import { isTimezone, ownTimezones, withTimezones } from "./timezone.ts";
 import type { Paths } from "./types.ts";
 
@@ -138,14 +138,12 @@ export function loadGateway(
     if (Array.isArray(keys)) dropRepeatedIds(keys, problems);
     resolved.api = { ...(resolved.api as Raw), keys };
   }
-  const url = input.env.GATEWAY_STORE_URL;
-  if (url) {
-    if (!isPostgresUrl(url)) {
-      const wrong = error("", "GATEWAY_STORE_URL in the environment must be a postgres:// URL");
-      return { gateway: null, problems: [...problems, wrong] };
-    }
-    resolved.store = { ...(isRecord(resolved.store) && resolved.store), driver: "postgres", url };
+  const store = withStoreUrl(resolved.store, input.env);
+  if (store === undefined && input.env.GATEWAY_STORE_URL) {
+    const wrong = error("", "GATEWAY_STORE_URL in the environment must be a postgres:// URL");
+    return { gateway: null, problems: [...problems, wrong] };
   }
+  if (store !== undefined) resolved.store = store;
   const parsed = gatewaySection.safeParse(resolved);
   if (!parsed.success)
     return { gateway: null, problems: [...problems, ...schemaProblems(parsed.error, "gateway")] };

@@ -2,7 +2,6 @@ import type { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, change, statementsOf } from "./change.ts";
 import { cleanParams, cleanStatement, cleanText } from "./clean.ts";
-import type { CopiedRows } from "./copy/index.ts";
 import { type AsOwner, type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
@@ -32,7 +31,6 @@ import type { Loss, StoreFacts, StoreVersions } from "./sqlite/index.ts";
 import type { Param } from "./statement.ts";
 
 export type { Change } from "./change.ts";
-export type { CopiedRows } from "./copy/index.ts";
 export {
   type Claim,
   type Directory,
@@ -50,6 +48,14 @@ export {
   type ImportResult,
   type ImportState,
 } from "./imports.ts";
+export {
+  type CopiedRows,
+  type CopyPlace,
+  copyBetween,
+  type RestoredStore,
+  restoreFrom,
+  snapshotTo,
+} from "./moves.ts";
 export type { SearchQuery } from "./search.ts";
 export type {
   EventBounds,
@@ -180,42 +186,6 @@ export async function openStore(
 export async function inspectStore(file: string, budgetMs: number): Promise<StoreFacts> {
   const sqlite = await import("./sqlite/index.ts");
   return sqlite.inspectStore(file, budgetMs);
-}
-
-/** Where a side of a copy is. */
-export type CopyPlace = { driver: "sqlite"; file: string } | PostgresPlace;
-
-/**
- * Copies a store that no gateway uses into an empty one, or goes on with that, and compares both at the end.
- * @param progress called before each table
- * @throws CopyError
- */
-export async function copyBetween(
-  from: CopyPlace,
-  to: CopyPlace,
-  clock: Clock,
-  progress: (what: string) => void,
-): Promise<CopiedRows[]> {
-  const open = async (place: CopyPlace, create: boolean) => {
-    if (place.driver === "postgres") {
-      const { openPostgresSide } = await import("./postgres/index.ts");
-      return openPostgresSide(place, clock, create);
-    }
-    const { openSqliteSide } = await import("./sqlite/index.ts");
-    return openSqliteSide(place.file, create);
-  };
-  const source = await open(from, false);
-  try {
-    const target = await open(to, true);
-    try {
-      const { copyStore } = await import("./copy/index.ts");
-      return await copyStore(source, target, progress);
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
 }
 
 /** The schema of a database that no gateway uses. */

@@ -5,11 +5,12 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { createPaths } from "../../config/index.ts";
+import type { Paths } from "../../config/index.ts";
+import type { CopyPlace } from "../../store/index.ts";
 import { VERSION } from "../../version.ts";
 import { CliError } from "../errors.ts";
 import { bytes, type Progress } from "../output.ts";
-import { snapshotDatabase } from "./database.ts";
+import { snapshotStore } from "./database.ts";
 import { DATABASE, FORMAT, HOME_PREFIX, MANIFEST, type Manifest } from "./manifest.ts";
 import { withScratch } from "./scratch.ts";
 import { createSealer } from "./seal.ts";
@@ -22,7 +23,9 @@ const GZIP_LEVEL = 3;
 
 export interface CreateOptions {
   file: string;
-  paths: ReturnType<typeof createPaths>;
+  paths: Paths;
+  /** Where the rows are. */
+  store: CopyPlace;
   withLogs: boolean;
   progress: Progress;
 }
@@ -86,7 +89,7 @@ async function writeArchive(
   home: string,
   target: string,
   scratch: string,
-  { paths, withLogs, progress }: CreateOptions,
+  { paths, store, withLogs, progress }: CreateOptions,
 ): Promise<Created> {
   const inHome = [target, scratch].map((path) => relative(home, path).split(sep).join("/"));
   const unreadable: string[] = [];
@@ -124,7 +127,7 @@ async function writeArchive(
         onUnreadable: (path) => unreadable.push(path),
       }),
     ];
-    if (await snapshotDatabase(paths.database, snapshot)) {
+    if (await snapshotStore(store, snapshot, progress)) {
       sources.unshift(
         walk({
           root: scratch,

@@ -2,18 +2,23 @@ import { createPaths } from "../../config/index.ts";
 import { UsageError } from "../errors.ts";
 import { type Flag, GLOBAL_FLAGS, isOn, last, type Parsed, parseFlags } from "../flags.ts";
 import { bytes, createProgress, note, print, printJson, render } from "../output.ts";
+import { configuredPlace, namedPlace } from "../store-place.ts";
 
 const FLAGS = new Map<string, Flag>([
   ...GLOBAL_FLAGS,
   ["logs", { key: "logs", boolean: true }],
   ["force", { key: "force", boolean: true }],
+  ["to", { key: "to" }],
+  ["schema", { key: "schema" }],
 ]);
 
 async function create(file: string, parsed: Parsed): Promise<number> {
   const { createBackup } = await import("./create.ts");
   const withLogs = last(parsed, "logs") !== "false";
   const progress = createProgress();
-  const made = await createBackup({ file, paths: createPaths(process.env), withLogs, progress });
+  const paths = createPaths(process.env);
+  const store = await configuredPlace(paths, process.env);
+  const made = await createBackup({ file, paths, store, withLogs, progress });
   if (isOn(parsed, "json")) await printJson(made);
   else await print(`${made.file}: ${made.files} files, ${bytes(made.bytes)}\n`);
   for (const path of made.outside) note(`${path} is outside the home directory and is not in the archive.`);
@@ -35,12 +40,20 @@ async function verify(file: string, parsed: Parsed): Promise<number> {
 
 async function restore(file: string, parsed: Parsed): Promise<number> {
   const { restoreBackup } = await import("./restore.ts");
-  const { home } = createPaths(process.env);
-  const done = await restoreBackup({ file, home, force: isOn(parsed, "force"), progress: createProgress() });
+  const paths = createPaths(process.env);
+  const { otherStore, ...done } = await restoreBackup({
+    file,
+    paths,
+    env: process.env,
+    to: namedPlace("to", parsed, paths),
+    force: isOn(parsed, "force"),
+    progress: createProgress(),
+  });
   if (isOn(parsed, "json")) await printJson(done);
   else await print(render(done));
   for (const path of done.skippedLinks)
     note(`${path} was left out: the link points outside the home directory.`);
+  if (otherStore) note("gateway.store names another store; change it before you start the gateway.");
   return 0;
 }
 

@@ -3,20 +3,28 @@ import { chmod, mkdir, readdir, readlink, realpath, rename, rm, symlink, utimes 
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { createPaths, type Env, type Paths } from "../../config/index.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { HomeInUseError, lockHome } from "../../lib/home-lock.ts";
 import { isWithin } from "../../lib/safe-path.ts";
+import type { CopyPlace } from "../../store/index.ts";
 import { isDatabaseInUse } from "../database-lock.ts";
 import { CliError } from "../errors.ts";
 import type { Progress } from "../output.ts";
-import { checkDatabase } from "./database.ts";
+import { configuredPlace } from "../store-place.ts";
+import { checkDatabase, restoreStore } from "./database.ts";
 import { DATABASE } from "./manifest.ts";
 import { readBackup, type Visitor } from "./read.ts";
 import { withScratch } from "./scratch.ts";
 
 export interface RestoreOptions {
   file: string;
-  /** The directory to create. */
-  home: string;
-  /** Whether an existing home directory that is not in use may be moved aside. */
+  /** Of the home directory to create. */
+  paths: Paths;
+  env: Env;
+  /** Where the rows go; undefined for where the restored configuration says. */
+  to: CopyPlace | undefined;
+  /** Whether an existing home directory, and a store on Postgres, that are not in use may be moved aside. */
   force: boolean;
   progress: Progress;
 }
@@ -25,6 +33,10 @@ export interface Restored {
   files: number;
   /** Where the previous home directory is now; null if there was none. */
   movedTo: string | null;
+  /** Name of the schema of Postgres in which the rows are that stood where the restored ones are now; null if none were. */
+  storeMovedTo: string | null;
+  /** Whether a start would use another store than the one that was restored. */
+  otherStore: boolean;
   /** Links that point outside the home directory, which are left out. */
   skippedLinks: string[];
 }
@@ -130,30 +142,85 @@ async function moveInto(
   return aside;
 }
 
+/** Where the home's own files are while they are in another folder. */
+function pathsIn(stage: string, { home, configFile }: Paths, env: Env): Paths {
+  const own = isWithin(home, configFile) ? join(stage, relative(home, configFile)) : configFile;
+  return createPaths({ ...env, GATEWAY_HOME: stage, GATEWAY_CONFIG: own });
+}
+
+const sameStore = (a: CopyPlace, b: CopyPlace) =>
+  a.driver === "postgres" && b.driver === "postgres"
+    ? a.url === b.url && a.schema === b.schema
+    : a.driver === b.driver;
+
+/** Puts what was extracted in place: the rows, then the files. Until both are, no gateway starts on the rows. */
+async function putInPlace(
+  stage: string,
+  present: readonly string[] | null,
+  { paths, env, to, force, progress }: RestoreOptions,
+): Promise<Pick<Restored, "movedTo" | "storeMovedTo" | "otherStore">> {
+  const hasRows = (await namesIn(stage))?.includes(DATABASE) === true;
+  if (!hasRows) {
+    return { movedTo: await moveInto(stage, paths.home, present), storeMovedTo: null, otherStore: false };
+  }
+  const configured = await configuredPlace(pathsIn(stage, paths, env), env).catch((error: unknown) => {
+    if (to) return to;
+    throw new CliError(`${(error as Error).message} Name a store with --to.`);
+  });
+  const place = to ?? configured;
+  const file = join(stage, DATABASE);
+  checkDatabase(file);
+  const rows = place.driver === "postgres" ? await restoreStore(file, place, force, progress) : undefined;
+  try {
+    const movedTo = await moveInto(stage, paths.home, present).catch(async (error) => {
+      await rows?.undo();
+      throw error;
+    });
+    await rows?.finish();
+    return { movedTo, storeMovedTo: rows?.movedTo ?? null, otherStore: !sameStore(place, configured) };
+  } finally {
+    await rows?.close();
+  }
+}
+
+/** Keeps gateways from starting on a home that is there; returns what ends that. */
+async function lockPresent(home: string, present: readonly string[] | null): Promise<() => Promise<void>> {
+  const inUse = new CliError(`A gateway is running with ${home}; stop it first.`);
+  if (await isDatabaseInUse(join(home, DATABASE))) throw inUse;
+  if (!present || present.length === 0) return async () => {};
+  const lock = await lockHome(home, systemClock).catch((error) => {
+    throw error instanceof HomeInUseError ? inUse : error;
+  });
+  return lock.release;
+}
+
 /**
- * Restores the home directory from an archive. Everything is read, checked and written beside it first, so that the
- * restore either succeeds completely or changes nothing.
+ * Restores the home directory and the rows from an archive. Everything is read, checked and written beside what is there
+ * first, so that the restore either succeeds completely or changes nothing.
  * @throws CliError
  */
-export async function restoreBackup({ file, home, force, progress }: RestoreOptions): Promise<Restored> {
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+  const { file, force, progress } = options;
+  const { home } = options.paths;
   const present = await namesIn(home);
-  if (await isDatabaseInUse(join(home, DATABASE))) {
-    throw new CliError(`A gateway is running with ${home}; stop it first.`);
+  const unlock = await lockPresent(home, present);
+  try {
+    if (present && present.length > 0 && !force) {
+      throw new CliError(
+        `${home} is not empty; use --force to move it aside, or set GATEWAY_HOME to another directory.`,
+      );
+    }
+    const empty = present?.length === 0;
+    const place = empty ? home : dirname(home);
+    if (relative(place, resolve(file)) === basename(file) && empty) {
+      throw new CliError("The archive is inside the directory to be restored; move it elsewhere.");
+    }
+    await mkdir(place, { recursive: true, mode: 0o700 });
+    return await withScratch(join(place, ".restore-"), async (stage) => {
+      const extracted = await extract(file, stage, progress);
+      return { home, ...extracted, ...(await putInPlace(stage, present, options)) };
+    });
+  } finally {
+    await unlock();
   }
-  if (present && present.length > 0 && !force) {
-    throw new CliError(
-      `${home} is not empty; use --force to move it aside, or set GATEWAY_HOME to another directory.`,
-    );
-  }
-  const empty = present?.length === 0;
-  const place = empty ? home : dirname(home);
-  if (relative(place, resolve(file)) === basename(file) && empty) {
-    throw new CliError("The archive is inside the directory to be restored; move it elsewhere.");
-  }
-  await mkdir(place, { recursive: true, mode: 0o700 });
-  return withScratch(join(place, ".restore-"), async (stage) => {
-    const extracted = await extract(file, stage, progress);
-    if ((await namesIn(stage))?.includes(DATABASE)) checkDatabase(join(stage, DATABASE));
-    return { home, ...extracted, movedTo: await moveInto(stage, home, present) };
-  });
 }

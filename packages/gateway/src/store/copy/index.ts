@@ -3,6 +3,7 @@ import { cleanText } from "../clean.ts";
 import type { Param, Row, Statement } from "../statement.ts";
 import type { CopySide } from "./port.ts";
 import { COPIED, COPYING, type CopiedTable, isDerived, isOwnMeta, PREFILLED } from "./tables.ts";
+import { FIND_UNFINISHED } from "./unfinished.ts";
 
 export type { CopySide } from "./port.ts";
 
@@ -124,9 +125,26 @@ async function stateOf(source: CopySide, target: CopySide): Promise<CopyState> {
   return state;
 }
 
+/** Whether both sides can be copied from and to. */
+async function check(source: CopySide, target: CopySide): Promise<void> {
+  if ((await source.all(FIND_UNFINISHED)).length > 0) {
+    throw new CopyError(`${source.name} itself holds only part of a copy.`);
+  }
+  // What a snapshot holds cannot change any more, and its imports end like those that a crash cut off.
+  for (const side of source.frozen ? [target] : [source, target]) {
+    if (await side.inUse()) throw new CopyError(`A gateway is running on ${side.name}; stop it first.`);
+  }
+  const imports = "SELECT key FROM meta WHERE key >= 'import:' AND key < 'import;' LIMIT 1";
+  if (!source.frozen && (await source.all(imports)).length > 0) {
+    throw new CopyError(
+      "An import has not ended. Start the gateway once, so that it ends, and stop it again.",
+    );
+  }
+}
+
 /**
- * Copies every table of a store that no gateway uses, and compares both at the end. A copy that was interrupted goes on
- * where it was.
+ * Copies every table of a store that no gateway uses, or of a snapshot, and compares both at the end. A copy that was
+ * interrupted goes on where it was.
  * @param progress called before each table
  * @throws CopyError
  */
@@ -135,15 +153,7 @@ export async function copyStore(
   target: CopySide,
   progress: (table: string) => void = () => {},
 ): Promise<CopiedRows[]> {
-  for (const side of [source, target]) {
-    if (await side.inUse()) throw new CopyError(`A gateway is running on ${side.name}; stop it first.`);
-  }
-  const imports = "SELECT key FROM meta WHERE key >= 'import:' AND key < 'import;' LIMIT 1";
-  if ((await source.all(imports)).length > 0) {
-    throw new CopyError(
-      "An import has not ended. Start the gateway once, so that it ends, and stop it again.",
-    );
-  }
+  await check(source, target);
   let state = await stateOf(source, target);
   await target.prepare();
   for (; state.table < COPIED.length; state = { from: source.name, table: state.table + 1 }) {

@@ -1,9 +1,11 @@
 import type { Param, Row, Statement } from "../statement.ts";
 
-/** A store that no gateway uses, as a copy reads and fills it. */
+/** A store that no gateway uses, or a snapshot of one, as a copy reads and fills it. */
 export interface CopySide {
   /** Names it in sentences, and tells it from others; without a password. */
   readonly name: string;
+  /** A snapshot: as it was at one moment, whoever uses the store meanwhile. */
+  readonly frozen: boolean;
   all<T = Row>(text: string, params?: readonly Param[]): Promise<T[]>;
   /** Makes them together; resolves when that is durable. */
   write(statements: readonly Statement[]): Promise<void>;

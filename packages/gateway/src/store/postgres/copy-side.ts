@@ -1,19 +1,22 @@
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { otherSchema } from "../copy/other-schema.ts";
 import type { CopySide } from "../copy/port.ts";
 import { fold } from "../fold.ts";
 import type { Param, Row, Statement } from "../statement.ts";
-import { openLink } from "./link.ts";
+import type { PostgresStatement } from "./batch.ts";
+import { isBeating } from "./beating.ts";
+import { type Hold, holdSchema } from "./hold.ts";
+import type { Link } from "./link.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import { type PostgresPlace, serverName } from "./place.ts";
-import { migrate, schemaOf } from "./schema.ts";
+import { type PostgresPlace, schemaName, serverName } from "./place.ts";
+import { reach } from "./reach.ts";
+import { dropSchema, migrate, schemaOf } from "./schema.ts";
 import { checkServer } from "./server.ts";
 import { pathOf, settings } from "./settings.ts";
 import { numbered } from "./statement-text.ts";
 
 /** Time for the indexes of a large store. */
 const LIMIT_MS = 3_600_000;
-/** A gateway beats once a second. */
-const BEATS_MS = 3_000;
 const SEARCHED = ["message", "chat", "session", "ts", "folded"];
 /** Built at the end: maintained row by row, they take most of the time of a copy. */
 const BUILT_LAST = ["message_search_text", "message_search_characters"];
@@ -40,51 +43,69 @@ const searchedAs = ({ id, chat, session, ts, content }: Row): Row => ({
   folded: fold(String(content)),
 });
 
-/**
- * A schema of Postgres as a side of a copy.
- * @param create makes it if it is not there, and brings it up to date; otherwise it has to be so already
- */
-export async function openPostgresSide(
-  place: PostgresPlace,
-  clock: Clock,
-  create: boolean,
-): Promise<CopySide> {
-  const link = await openLink(place, clock);
-  const fail = (sentence: string): never => {
-    link.close();
-    throw new Error(sentence);
+/** What a side is opened for: to be read, also while gateways use it (`snapshot`), or to be filled (`fresh`: anew). */
+export type SideUse = "source" | "snapshot" | "target" | "fresh";
+
+const BEGIN: PostgresStatement = { text: "BEGIN", values: [] };
+const SNAPSHOT: PostgresStatement = {
+  text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+  values: [],
+};
+
+/** Makes the schema ready for `use`; resolves to the path on which its names are looked up. */
+async function ready(link: Link, place: PostgresPlace, clock: Clock, use: SideUse): Promise<string> {
+  const extension = await checkServer(link, () => {});
+  const path = pathOf(place.schema, extension);
+  if (use === "fresh") await dropSchema(link, place.schema);
+  if (use === "fresh" || use === "target") await migrate(link, place.schema, extension, clock, undefined);
+  // It stays open for as long as the connection: the one transaction that may read for longer than others.
+  if (use === "snapshot") await link.run([SNAPSHOT, settings(path, LIMIT_MS)], LIMIT_MS);
+  const { version } = await schemaOf(link, place.schema);
+  if (version === 0) throw new Error(`There is no store in ${schemaName(place)}.`);
+  if (version !== MIGRATIONS.length) throw new Error(otherSchema("store", version, MIGRATIONS.length));
+  return path;
+}
+
+/** A schema of Postgres as a side of a copy. Whoever fills it keeps others away until it is closed. */
+export async function openPostgresSide(place: PostgresPlace, clock: Clock, use: SideUse): Promise<CopySide> {
+  const fills = use === "target" || use === "fresh";
+  const hold = fills ? await holdSchema(place, clock) : undefined;
+  let link: Link | undefined;
+  const close = () => {
+    link?.close();
+    hold?.release();
   };
-  let path: string;
   try {
-    const extension = await checkServer(link, () => {});
-    if (create) await migrate(link, place.schema, extension, clock, undefined);
-    path = pathOf(place.schema, extension);
+    link = await reach(place, clock);
+    const path = await ready(link, place, clock, use);
+    return { ...sideOver(link, path, place, clock, use === "snapshot", hold), close: async () => close() };
   } catch (error) {
-    link.close();
+    close();
     throw error;
   }
-  const { version } = await schemaOf(link, place.schema);
-  if (version === 0) fail(`There is no store in the schema ${place.schema} of ${serverName(place)}.`);
-  if (version !== MIGRATIONS.length) {
-    fail(`The store has schema ${version}; start this version of the gateway with it once.`);
-  }
-  const run = async (statements: readonly Statement[]) =>
-    (
-      await link.run(
-        [
-          { text: "BEGIN", values: [] },
-          settings(path, LIMIT_MS),
-          ...statements.map(({ sql, params }) => ({ text: numbered(sql), values: params })),
-          { text: "COMMIT", values: [] },
-        ],
-        LIMIT_MS,
-      )
-    ).slice(2, -1);
+}
+
+function sideOver(
+  link: Link,
+  path: string,
+  place: PostgresPlace,
+  clock: Clock,
+  frozen: boolean,
+  hold: Hold | undefined,
+): Omit<CopySide, "close"> {
+  const begin = frozen ? [] : [BEGIN, settings(path, LIMIT_MS)];
+  const end = frozen ? [] : [{ text: "COMMIT", values: [] }];
+  const run = async (statements: readonly Statement[]) => {
+    if (hold?.lost) throw new Error(`The connection to ${serverName(place)} broke; run the command again.`);
+    const wanted = statements.map(({ sql, params }) => ({ text: numbered(sql), values: params }));
+    const results = await link.run([...begin, ...wanted, ...end], LIMIT_MS);
+    return results.slice(begin.length, begin.length + wanted.length);
+  };
   const all = async (text: string, params: readonly Param[] = []) =>
     (await run([{ sql: text, params }]))[0]!.rows;
-  const beats = async () => JSON.stringify(await all("SELECT boot_id, counter FROM nodes ORDER BY boot_id"));
   return {
-    name: `${serverName(place)}, schema ${place.schema}`,
+    name: schemaName(place),
+    frozen,
     all: async <T>(text: string, params?: readonly Param[]) => (await all(text, params)) as T[],
     async write(statements) {
       await run(statements);
@@ -133,12 +154,6 @@ export async function openPostgresSide(
         },
       ]);
     },
-    async inUse() {
-      const before = await beats();
-      if (before === "[]") return false;
-      await sleep(clock, BEATS_MS);
-      return (await beats()) !== before;
-    },
-    close: async () => link.close(),
+    inUse: () => isBeating(link, place.schema, clock),
   };
 }

@@ -3,13 +3,13 @@ import { StartError } from "../../lib/start-error.ts";
 import { FIND_UNFINISHED, unfinishedCopy } from "../copy/unfinished.ts";
 import type { Driver } from "../driver.ts";
 import type { HistoryFiles } from "../files.ts";
-import { isDatabaseError } from "./errors.ts";
 import { createExports } from "./exports.ts";
 import { createImports } from "./imports/index.ts";
 import { type Link, openLink } from "./link.ts";
 import { type PostgresPlace, serverName } from "./place.ts";
 import { createPool, type Lane, LIMITS_MS, type Pool, pause } from "./pool.ts";
 import { toldAs } from "./problems.ts";
+import { isRefused, reasonOf } from "./reach.ts";
 import { createRemoval } from "./removal.ts";
 import { EXIT_CONFIG, migrate } from "./schema.ts";
 import { createSearch } from "./search/index.ts";
@@ -29,13 +29,6 @@ const BEAT_MS = 2_000;
 /** By then, a unit whose outcome was unknown has long been settled. */
 const UNITS_KEPT_MS = 3_600_000;
 const SWEEP_MS = 600_000;
-
-/** The server is there, and will not have us: wrong password, no such role or database, no right to connect. */
-const isRefused = (error: unknown): error is Error =>
-  isDatabaseError(error) && ["28000", "28P01", "3D000", "42501"].includes(error.code ?? "");
-
-const reasonOf = (error: unknown) =>
-  (error as { code?: string }).code ?? (error as Error).message.replace(/\.$/, "");
 
 /** The first connection; tried for a while. */
 async function firstLink(place: PostgresPlace, clock: Clock): Promise<Link> {

@@ -60,3 +60,7 @@ export function serverName(place: PostgresPlace): string {
   const url = new URL(place.url);
   return `${url.searchParams.get("host") ?? url.hostname}${url.port && `:${url.port}`}${url.pathname}`;
 }
+
+/** Names the schema in sentences, also at the beginning of one. */
+export const schemaName = (place: PostgresPlace, the: "the" | "The" = "the"): string =>
+  `${the} schema ${place.schema} of ${serverName(place)}`;

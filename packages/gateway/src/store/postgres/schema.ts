@@ -5,7 +5,7 @@ import type { PostgresStatement } from "./batch.ts";
 import { isDatabaseError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import { pathOf, settings } from "./settings.ts";
+import { pathOf, quoted, settings } from "./settings.ts";
 
 /** `EX_CONFIG` of sysexits.h. */
 export const EXIT_CONFIG = 78;
@@ -17,7 +17,6 @@ const LOCK_TRIES = 30;
 /** Of `pg_advisory_xact_lock`: gateways that update a schema follow one another. */
 const LOCK = 0x61677473;
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 const plain = (text: string, ...values: PostgresStatement["values"]): PostgresStatement => ({ text, values });
 
 /** The statements of a step; none has a semicolon inside. */
@@ -50,6 +49,10 @@ export async function schemaOf(link: Link, schema: string): Promise<SchemaState>
     oldest: Number(values.get("oldest") ?? 1),
     gateway: values.get("oldest_gateway"),
   };
+}
+
+export async function dropSchema(link: Link, schema: string): Promise<void> {
+  await link.run([plain(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`)], STEP_MS);
 }
 
 /** The statement that stores a value of `meta`. */

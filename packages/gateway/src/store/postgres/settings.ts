@@ -1,6 +1,7 @@
 import type { PostgresStatement } from "./batch.ts";
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+/** A name as a statement has it. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Where names are looked up: in the gateway's schema, then where the extension for search is. */
 export const pathOf = (schema: string, extension: string): string =>

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { otherSchema } from "../copy/other-schema.ts";
 import type { CopySide } from "../copy/port.ts";
 import type { Param, Row } from "../statement.ts";
 import { openConnection } from "./connection.ts";
@@ -8,19 +9,22 @@ import { inTransaction, migrate, schemaOf } from "./schema.ts";
 /**
  * The database of a home, whose lock the caller holds, as a side of a copy.
  * @param create makes it if it is not there, and brings it up to date; otherwise it has to be so already
+ * @param frozen for a snapshot of a database that a gateway was using
  */
-export function openSqliteSide(file: string, create: boolean): CopySide {
+export function openSqliteSide(file: string, create: boolean, frozen = false): CopySide {
   const connection = openConnection(file, "write");
   const db: DatabaseSync = connection.raw;
   if (create) migrate(db);
   const { version } = schemaOf(db);
   if (version !== MIGRATIONS.length) {
     connection.close();
-    throw new Error(`The database has schema ${version}; start this version of the gateway with it once.`);
+    throw new Error(otherSchema("database", version, MIGRATIONS.length));
   }
+  if (frozen) joinImports(db);
   const all = (text: string, params: readonly Param[] = []) => db.prepare(text).all(...params) as Row[];
   return {
     name: "sqlite",
+    frozen,
     all: async <T>(text: string, params?: readonly Param[]) => all(text, params) as T[],
     async write(statements) {
       inTransaction(db, () => {
@@ -62,4 +66,11 @@ export function openSqliteSide(file: string, create: boolean): CopySide {
     inUse: async () => false,
     close: async () => connection.close(),
   };
+}
+
+/** Chats of imports that were cut off, which only SQLite stages in two ways, become of the one that every driver has. */
+function joinImports(db: DatabaseSync): void {
+  db.exec(
+    "UPDATE chats SET agent_id = 'import:' || substr(agent_id, 9) WHERE agent_id >= 'import+:' AND agent_id < 'import+;'",
+  );
 }

@@ -1,0 +1,21 @@
+import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Link } from "./link.ts";
+import { quoted } from "./settings.ts";
+
+const READ_MS = 5_000;
+/** A gateway beats once a second. */
+const BEATS_MS = 3_000;
+const PAUSE_MS = 250;
+
+/** Whether a gateway works on a schema at the moment. */
+export async function isBeating(link: Link, schema: string, clock: Clock): Promise<boolean> {
+  const text = `SELECT boot_id, counter FROM ${quoted(schema)}.nodes ORDER BY boot_id`;
+  const beats = async () => JSON.stringify((await link.run([{ text, values: [] }], READ_MS))[0]!.rows);
+  const before = await beats();
+  if (before === "[]") return false;
+  for (const until = clock.elapsed() + BEATS_MS; clock.elapsed() < until; ) {
+    await sleep(clock, PAUSE_MS);
+    if ((await beats()) !== before) return true;
+  }
+  return false;
+}

@@ -1,0 +1,59 @@
+import type { Clock } from "../../lib/clock.ts";
+import { type PostgresPlace, serverName } from "./place.ts";
+import { reach } from "./reach.ts";
+import { pathOf, settings } from "./settings.ts";
+
+/** Of `pg_advisory_xact_lock`: whoever fills a schema keeps others away. */
+const LOCK = 0x61676370;
+const ASK_MS = 5_000;
+/** So that the lock of a process whose machine died is given up. */
+const SILENT_MS = 300_000;
+const PING_MS = 30_000;
+
+/** Keeps everyone else who wants to fill or change a schema away, until it is released or the process ends. */
+export interface Hold {
+  /** The connection that holds it is gone: another may have it by now. */
+  readonly lost: boolean;
+  release(): void;
+}
+
+/**
+ * Takes the hold on a schema, which need not exist: an open transaction on a connection of its own, because locks of a
+ * session do not survive a pooler.
+ * @throws Error with a sentence while another process has it
+ */
+export async function holdSchema(place: PostgresPlace, clock: Clock): Promise<Hold> {
+  const link = await reach(place, clock);
+  const take = { text: "SELECT pg_try_advisory_xact_lock($1, hashtext($2))::text AS got" };
+  try {
+    const results = await link.run(
+      [
+        { text: "BEGIN", values: [] },
+        settings(pathOf(place.schema, place.schema), SILENT_MS),
+        { ...take, values: [LOCK, place.schema] },
+      ],
+      ASK_MS,
+    );
+    if (results[2]!.rows[0]!.got !== "true") {
+      throw new Error(
+        `Another copy, restore or change of the schema ${place.schema} of ${serverName(place)} is under way; wait for its end.`,
+      );
+    }
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  const stop = clock.every(PING_MS, () => {
+    // What fails shows in `lost`.
+    void link.run([{ text: "SELECT 1", values: [] }], ASK_MS).catch(() => {});
+  });
+  return {
+    get lost() {
+      return link.broken;
+    },
+    release() {
+      stop();
+      link.close();
+    },
+  };
+}
