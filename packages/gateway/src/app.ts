@@ -16,7 +16,6 @@ import {
   createDeviceAccounts,
   type DeviceAdapter,
   imageFile,
-  splitFor,
   WEBHOOKS,
 } from "./channels/index.ts";
 import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
@@ -167,7 +166,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     feed,
     clock,
     log,
-    access,
+    access: access.load,
     sessions,
     media,
     parseCommand,
@@ -228,9 +227,6 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     runtimeStatus: (entry) => runtimes.status(entry),
     checkToken,
   });
-
-  const allowInChannel = (place: Parameters<typeof access.allow>[0], kind: "user" | "group", id: string) =>
-    access.allow(place, requireAgent(place.agentId), kind, id);
 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const dashboards = createDashboardSessions({
@@ -296,12 +292,13 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
       requireAgent,
       saveModel: (id, model) => agents.update(id, { model }),
     }),
-    ...routes.accessRoutes({ access, requireAgent }),
+    ...routes.accessRoutes({ access: access.load, requireAgent }),
     ...routes.channelHealthRoutes({
       channels,
       deliveries: channels.deliveries,
       trace: channels.trace,
-      allow: allowInChannel,
+      access: access.load,
+      requireAgent,
     }),
     ...routes.deviceRoutes({
       accounts: createDeviceAccounts(store),
@@ -313,17 +310,16 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
           | DeviceAdapter
           | undefined,
       dropDevice: (id, account) => channels.dropAdapter(devicePlace(id, account)),
-      forgetKnocks: access.forget,
+      access: access.load,
       sendNow: channels.sendNow,
       lastInboundAccount: (id, jid) => channels.lastInboundAccount(id, "devicechat", jid),
-      allowed: access.allowed,
       roots: (entry) => [entry.workspace, paths.mediaDir(entry.id)],
       takeSpace: disk.take,
       keepFile: async (id, file, name) => {
         const kept = await media.keepFile(id, file, name);
         return { path: kept.path, mime: kept.mime, name: kept.name };
       },
-      split: (text) => splitFor("devicechat", text),
+      split: (text) => channels.split("devicechat", text),
     }),
     ...routes.webhookRoutes({ webhooks, clock }),
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),

@@ -24,7 +24,7 @@ it("copies no image while the disk is below its floor [SEND-SPACE-1]", async () 
       return { status: "sent" };
     },
     lastInboundAccount: async () => undefined,
-    allowed: async () => true,
+    access: async () => ({ allowed: async () => true, forget: async () => {} }),
     roots: () => [workspace],
     takeSpace(bytes) {
       asked.push(bytes);
@@ -34,7 +34,7 @@ it("copies no image while the disk is below its floor [SEND-SPACE-1]", async () 
       done.push("kept");
       return { path: "/x", mime: "image/png", name };
     },
-    split: (text) => [text],
+    split: async (text) => [text],
   };
   try {
     const image = join(workspace, "dot.png");

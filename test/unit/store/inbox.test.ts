@@ -120,6 +120,8 @@ describe.each(drivers)("the inbox in $driver", ({ open }) => {
     expect(await states(ids)).toEqual(["turn", undefined, "done", "waiting", undefined]);
     await store.commit(store.inbox.settle([ids[3]!], "denied", 60, null), store.inbox.forget(0, 61));
     expect(await states(ids)).toEqual(["turn", undefined, "done", undefined, undefined]);
+    const open = [store.inbox.hasOpen(), store.inbox.hasOpen("a"), store.inbox.hasOpen("b")];
+    expect(await Promise.all(open)).toEqual([true, true, false]);
   });
 
   it("knows whether history still has a message [CH-INBOX-3]", async () => {

@@ -185,6 +185,9 @@ describe.each(drivers)("the outbox in $driver", ({ open }) => {
       { state: "failed", reason: "Removed." },
     ]);
     expect(await outbox.queued({ ...PLACE, agentId: "b" })).toBe(1);
+    await store.commit(outbox.abandon({ agentId: "b" }, 40, "Removed."));
+    const open = [outbox.hasOpen(), outbox.hasOpen("a"), outbox.hasOpen("b")];
+    expect(await Promise.all(open)).toEqual([true, true, false]);
   });
 
   it("knows a turn's progress message, its reply, and a handshake by its key [CH-OUTBOX-6]", async () => {

@@ -128,3 +128,4 @@ export function createHealth({
       ),
   };
 }
+export type Health = ReturnType<typeof createHealth>;

@@ -1,41 +1,14 @@
 import { rm } from "node:fs/promises";
 import type { ChannelState } from "@agent-gateway/contract";
-import type { AgentConfig } from "../config/index.ts";
-import { bootId } from "../lib/boot-id.ts";
-import { type Clock, sleep } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
-import { oneLine } from "../lib/one-line.ts";
-import type { Store } from "../store/index.ts";
-import { type Adapters, createAdapters } from "./adapters.ts";
-import { createDelivery, createJournal, type FeedPort } from "./delivery/index.ts";
-import { createHandshakes, type Handshake } from "./handshakes.ts";
-import { createHealth } from "./health.ts";
-import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
-import { createIntake, type IntakeDeps } from "./intake/index.ts";
-import { loadChannel } from "./load.ts";
+import { once } from "../lib/once.ts";
+import type { Access, AccessDeps } from "./access/index.ts";
+import { createHealth, type HealthSources } from "./health.ts";
 import { deviceAccounts, placesOf } from "./place.ts";
-import { splitFor } from "./render/index.ts";
-import type { ChannelStep } from "./steps.ts";
-import { createTrace } from "./trace.ts";
-import type {
-  AccessPort,
-  ChannelName,
-  ChannelPlace,
-  Content,
-  InboundMessage,
-  SendOutcome,
-  Target,
-} from "./types.ts";
+import type { Room, RoomDeps } from "./room.ts";
+import type { createTrace } from "./trace.ts";
+import { CHANNELS, type ChannelName, type ChannelPlace } from "./types.ts";
 
-const MAX_NAME_CHARS = 128;
-
-export {
-  type Access,
-  createAccess,
-  type FileChannel,
-  type Knock,
-  type SenderChannel,
-} from "./access/index.ts";
+export type { Access, FileChannel, Knock, SenderChannel } from "./access/index.ts";
 export { imageFile } from "./attachment.ts";
 export {
   accountsOf,
@@ -47,144 +20,83 @@ export {
 export type { DeviceAdapter } from "./devicechat/index.ts";
 export { checkToken } from "./load.ts";
 export { deviceAccounts } from "./place.ts";
-export { splitFor } from "./render/index.ts";
 export type { ChannelStep } from "./steps.ts";
 export * from "./types.ts";
 export { WEBHOOKS } from "./webhooks.ts";
 
-/** Senders choose their own names, which owners see in lists, logs and terminals. */
-function withPlainName({ senderName, ...message }: InboundMessage): InboundMessage {
-  const name = oneLine(senderName, MAX_NAME_CHARS);
-  return { ...message, ...(name !== undefined && { senderName: name }) };
-}
-
-/** What the channel rooms need from the access rules. */
-export interface ChannelAccess extends AccessPort {
-  handshakes(place: ChannelPlace, agent: AgentConfig): Promise<readonly Handshake[]>;
-  onApproved(listener: (place: ChannelPlace) => void): () => void;
-  /** The place's policy without secrets, for the agent's record. */
-  policyOf(place: ChannelPlace, agent: AgentConfig): Promise<object>;
-  /** Why no one is admitted, if that is the case. */
-  problem(place: ChannelPlace, agent: AgentConfig): Promise<string | undefined>;
-}
-
-export interface ChannelsDeps
-  extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "commands" | "attachment"> {
-  store: Store;
-  feed: FeedPort;
-  clock: Clock;
-  log: Logger;
-  agents(): readonly AgentConfig[];
-  /** False for an agent of another gateway: what comes in for it is stored, and nothing else. */
-  serves(agentId: string): boolean;
-  /** Throws while no new data may be stored; a message then stays with its provider. */
-  takeSpace(): void;
-  publicUrl(): string | undefined;
-  publicLink(agentId: string, path: string): Promise<string | undefined>;
-  /** File that says which sends had begun when the gateway was killed. */
-  journal: string;
-  /** Folder for files of a moment. */
-  tempDir: string;
-  media: InboundMediaPort;
-  access: ChannelAccess;
-  step(label: ChannelStep): void;
-  /** Called when a place's connection has come alive, or is lost. */
-  onConnected(place: ChannelPlace, connected: boolean): void;
-  /** Counts for monitoring. */
-  counters: {
-    received(place: ChannelPlace): void;
-    denied(place: ChannelPlace): void;
-    delivered(place: ChannelPlace, state: string): void;
-    reconnected(place: ChannelPlace): void;
+/** The access rules, loaded by the first message or request that needs them. */
+export function createAccess(deps: AccessDeps) {
+  const load = once(async () => (await import("./access/index.ts")).createAccess(deps));
+  return {
+    load,
+    /** Resolves when all writes are done. */
+    close: async () => (await load.begun)?.close(),
   };
 }
 
+export interface ChannelsDeps extends Omit<RoomDeps, "access" | "health"> {
+  access(): Promise<Access>;
+}
+
+type Trace = ReturnType<typeof createTrace>;
+
 const SWEEP_MS = 3_600_000;
-/** How long connections have to close when the gateway stops. */
-const CLOSE_GRACE_MS = 1_500;
 const DAY_MS = 86_400_000;
 /** Providers repeat events for a few hours at most; rows of answered messages are kept longer, for their trace. */
 const KEEP_MS = 30 * DAY_MS;
 const KEEP_DENIED_MS = 3 * DAY_MS;
 
-/** Everything between the providers of chat channels and the core's sessions. */
+/**
+ * The chat channels. What does their work (`room.ts`) is loaded when an agent has a channel, when the database has
+ * messages that are not settled, or by the first request that needs it.
+ */
 export function createChannels(deps: ChannelsDeps) {
-  const { store, clock, access } = deps;
-  const log = deps.log;
-  const agent = (id: string) => deps.agents().find((entry) => entry.id === id);
-  const adapter: Adapters["get"] = (place) => adapters.get(place);
+  const { store, clock, log } = deps;
+  const { inbox, outbox } = store;
   const health = createHealth({ store, clock });
-  const inboundMedia = createInboundMedia({ media: deps.media, clock, log });
-  const delivery = createDelivery({
-    store,
-    feed: deps.feed,
-    clock,
-    log,
-    adapter,
-    serves: deps.serves,
-    journal: createJournal({ path: deps.journal, boot: bootId, now: () => clock.now() }),
-    step: deps.step,
-    onOutcome(place, outcome) {
-      health.onOutcome(place, outcome);
-      deps.counters.delivered(place, outcome.status);
-    },
-  });
-  const intake = createIntake({
-    ...deps,
-    agent,
-    adapter,
-    delivery,
-    split: splitFor,
-    async fetchMedia(own, place, config, message, signal) {
-      const { files, notes } = await inboundMedia.fetch(own ?? {}, place, config, message, signal);
-      return inboundMedia.describe(files, notes);
-    },
-    onInbound: health.onInbound,
-    onStored: deps.counters.received,
-    onDenied: deps.counters.denied,
-  });
-  const receive: typeof intake.receive = async (place, messages) => {
-    deps.takeSpace();
-    await intake.receive(place, messages.map(withPlainName));
-  };
-  const handshakes = createHandshakes({ store, clock, log, delivery, list: access.handshakes });
-  const adapters = createAdapters({
-    store,
-    clock,
-    log,
-    agents: () => deps.agents().filter(({ id }) => deps.serves(id)),
-    publicUrl: deps.publicUrl,
-    publicLink: deps.publicLink,
-    tempDir: deps.tempDir,
-    commands: deps.commands,
-    load: loadChannel,
-    onReconnect: deps.counters.reconnected,
-    onConnected: deps.onConnected,
-    receive,
-    onReady(place, config) {
-      delivery.wakeAll();
-      intake.wakeAll();
-      void handshakes(place, config);
-    },
-  });
-  access.onApproved((place) => {
-    const config = agent(place.agentId);
-    if (config && adapter(place)) void handshakes(place, config);
-  });
+  let recovered = false;
+  let started = false;
+  let stopped = false;
 
-  const sources = {
-    state: adapters.state,
-    async queued(place: ChannelPlace) {
-      const [coming, going] = await Promise.all([intake.queued(place), delivery.queued(place)]);
+  const room = once(async (): Promise<Room> => {
+    const [{ createRoom }, access] = await Promise.all([import("./room.ts"), deps.access()]);
+    const made = createRoom({ ...deps, access, health });
+    // What happened while it was being loaded.
+    if (recovered) made.recovered();
+    if (stopped) made.stopIntake();
+    return made;
+  });
+  const trace = once(async (): Promise<Trace> => (await import("./trace.ts")).createTrace(store));
+
+  const isWanted = () =>
+    room.begun !== undefined ||
+    deps.agents().some((agent) => CHANNELS.some((channel) => agent[channel]?.enabled === true));
+  /** Does something with the room if there is a use for it. Never rejects. */
+  const withRoom = async (use: (room: Room) => Promise<void>): Promise<void> => {
+    if (!isWanted()) return;
+    try {
+      await use(await room());
+    } catch (error) {
+      log.error({ err: error }, "could not load the channels; restart the gateway");
+    }
+  };
+  // While the rest of the gateway starts; what fails is told by whoever needs it.
+  if (isWanted()) room().catch(() => {});
+
+  const agentOf = (id: string) => deps.agents().find((entry) => entry.id === id);
+  const sources: HealthSources = {
+    state: (place) => room.made?.state(place),
+    async queued(place) {
+      const [coming, going] = await Promise.all([inbox.queued(place), outbox.queued(place)]);
       return coming + going;
     },
-    unknown: delivery.unsettled.unknown,
+    unknown: outbox.unknown,
   };
   /** State of an agent's channels. */
   const list = async (agentId: string): Promise<ChannelState[]> => {
-    const config = agent(agentId);
+    const config = agentOf(agentId);
     if (!config) return [];
-    const states = await health.list(config, sources);
+    const [states, access] = await Promise.all([health.list(config, sources), deps.access()]);
     return Promise.all(
       states.map(async (state) => {
         const problem = await access.problem({ agentId, channel: state.channel, account: "" }, config);
@@ -194,47 +106,50 @@ export function createChannels(deps: ChannelsDeps) {
   };
 
   const abandon = (which: { agentId: string } | { before: number }, why: string) => [
-    intake.abandon(which, clock.now(), why),
-    delivery.abandon(which, clock.now(), why),
+    inbox.abandon(which, clock.now(), why),
+    outbox.abandon(which, clock.now(), why),
   ];
   const forgetOld = () => [
-    intake.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
-    delivery.forget(clock.now() - KEEP_MS),
+    inbox.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
+    outbox.forget(clock.now() - KEEP_MS),
     // For example, those of an agent that has been missing from the configuration all this time.
     ...abandon({ before: clock.now() - KEEP_MS }, "It has waited too long."),
   ];
 
-  let started = false;
-
   return {
-    receive,
-    cutOff: intake.cutOff,
-    receipt: delivery.receipt,
-    trace: createTrace(store),
-    deliveries: { list: delivery.unsettled.list, sendAgain: delivery.unsettled.sendAgain },
+    receive: async (...message: Parameters<Room["receive"]>) => (await room()).receive(...message),
+    receipt: async (...report: Parameters<Room["receipt"]>) => (await room()).receipt(...report),
     /** A request with a valid signature arrived: the provider can reach the gateway. */
-    proven(place: ChannelPlace) {
-      const state = adapters.state(place);
-      // A channel that checks its own inbound way proves it by that.
-      if (state && !adapter(place)?.connect) health.prove(place, state);
+    proven: (place: ChannelPlace) => void withRoom(async ({ proven }) => proven(place)),
+    /** Changes for a turn that a crash cut off, if it answered a message of a channel. */
+    cutOff: async (turn: Parameters<Room["cutOff"]>[0]) =>
+      (await inbox.ofTurn(turn.requestId)).length > 0 ? (await room()).cutOff(turn) : [],
+    trace: { find: async (...message: Parameters<Trace["find"]>) => (await trace()).find(...message) },
+    deliveries: {
+      list: async (...which: Parameters<Room["deliveries"]["list"]>) =>
+        (await room()).deliveries.list(...which),
+      sendAgain: async (...which: Parameters<Room["deliveries"]["sendAgain"]>) =>
+        (await room()).deliveries.sendAgain(...which),
     },
-    adapter,
+    adapter: (place: ChannelPlace) => room.made?.adapter(place),
     /** The adapter of an account that may not be configured yet, created and supervised from now on. */
-    requireAdapter: adapters.require,
-    dropAdapter: adapters.drop,
-
+    requireAdapter: async (...which: Parameters<Room["requireAdapter"]>) =>
+      (await room()).requireAdapter(...which),
+    dropAdapter: async (place: ChannelPlace) => (await room()).dropAdapter(place),
     /** Sends at once and reports the outcome; never retried. */
-    sendNow: (place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome> =>
-      delivery.now({ place, chatId: target.chatId, inbox: null, purpose: "direct", target, content }),
+    sendNow: async (...message: Parameters<Room["sendNow"]>) => (await room()).sendNow(...message),
+    /** Splits a text into parts within the channel's limit, in order. */
+    split: async (channel: ChannelName, text: string) => (await room()).split(channel, text),
     /** Account that received the latest message of a chat. */
     lastInboundAccount: (agentId: string, channel: ChannelName, chatId: string) =>
-      store.inbox.lastAccount({ agent_id: agentId, channel, chat_id: chatId }),
+      inbox.lastAccount({ agent_id: agentId, channel, chat_id: chatId }),
 
     list,
     /** State and policy of each channel, for the agent's record. */
     async view(agentId: string) {
-      const config = agent(agentId);
+      const config = agentOf(agentId);
       if (!config) return {};
+      const access = await deps.access();
       const entries = (await list(agentId)).map(async ({ channel, enabled, connected }) => {
         const account = channel === "devicechat" ? deviceAccounts(config)[0]! : "";
         const policy = await access.policyOf({ agentId, channel, account }, config);
@@ -249,29 +164,28 @@ export function createChannels(deps: ChannelsDeps) {
      * Decides about what a crash, or the last owner of an agent, left behind; runs before anything else accepts a message.
      */
     async recover(agentId?: string, former = true) {
-      await delivery.recover(agentId, former);
-      await intake.recover(agentId);
+      const open = await Promise.all([inbox.hasOpen(agentId), outbox.hasOpen(agentId)]);
+      if (isWanted() || open.includes(true)) await (await room()).recover(agentId, former);
     },
-    recovered: delivery.recovered,
+    recovered() {
+      recovered = true;
+      room.made?.recovered();
+    },
     /** Takes up what another gateway has stored for agents of this one. */
-    lookAgain: intake.wakeAll,
+    lookAgain: () => room.made?.lookAgain(),
     /** Deletes old messages. */
     housekeeping: { everyMs: SWEEP_MS, changes: forgetOld },
     /** Connects everything that is configured. */
     async start() {
       started = true;
       await rm(deps.tempDir, { recursive: true, force: true }).catch(() => {});
-      await adapters.reconfigure();
-      intake.wakeAll();
+      await withRoom((loaded) => loaded.start());
     },
     /** Applies a changed configuration. */
     async reconfigure() {
       // What begins before `recover` has ended would be taken for something that a crash cut off; `start` applies what
       // is configured by then.
-      if (!started) return;
-      await adapters.reconfigure();
-      delivery.wakeAll();
-      intake.wakeAll();
+      if (started) await withRoom((loaded) => loaded.reconfigure());
     },
     /** Closes waiting messages of an agent that is removed for good; one merely missing from the file keeps its messages. */
     async removeAgent(agentId: string) {
@@ -279,14 +193,11 @@ export function createChannels(deps: ChannelsDeps) {
     },
     /** Accepts nothing more; running turns are not affected. */
     stopIntake() {
-      intake.stop();
+      stopped = true;
+      room.made?.stopIntake();
     },
     /** Runs after the turns have ended: their replies may still go out for a moment, then every connection ends. */
-    async close() {
-      await intake.idle();
-      await delivery.close();
-      await Promise.race([adapters.close(), sleep(clock, CLOSE_GRACE_MS)]);
-    },
+    close: async () => (await room.begun?.catch(() => undefined))?.close(),
   };
 }
 export type Channels = ReturnType<typeof createChannels>;

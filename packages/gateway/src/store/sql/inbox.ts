@@ -1,4 +1,5 @@
 import { type Change, change, hitting, returning, sql } from "../change.ts";
+import { given, ofAgent } from "./of-agent.ts";
 import type { Sql } from "./port.ts";
 import type { StoredPlace } from "./positions.ts";
 import type { Tables } from "./tables.ts";
@@ -37,6 +38,8 @@ export interface Inbox {
   commands(): Promise<Array<Pick<InboxRow, "id">>>;
   /** Messages that a turn answers. */
   ofTurn(requestId: string): Promise<InboxRow[]>;
+  /** Whether any message, of all agents or one, is not settled. */
+  hasOpen(agentId?: string): Promise<boolean>;
   /** How many messages of a place are not settled. */
   queued(place: StoredPlace): Promise<number>;
   /** When the newest message of a place came. */
@@ -71,9 +74,6 @@ export interface Inbox {
 const OPEN = "state IN ('waiting', 'command', 'turn')";
 
 const marks = (values: readonly unknown[]) => values.map(() => "?").join(", ");
-
-const ofAgent = (agentId: string | undefined) => (agentId === undefined ? "" : "AND agent_id = ?");
-const given = (agentId: string | undefined) => (agentId === undefined ? [] : [agentId]);
 
 export function createInbox({ read }: Sql): Inbox {
   return {
@@ -114,6 +114,13 @@ export function createInbox({ read }: Sql): Inbox {
     commands: () => read(`SELECT id FROM channel_inbox WHERE ${OPEN} AND state = 'command' ORDER BY id`),
     ofTurn: (requestId) =>
       read("SELECT * FROM channel_inbox WHERE request_id = ? AND state = 'turn' ORDER BY id", [requestId]),
+    async hasOpen(agentId) {
+      const rows = await read(
+        `SELECT 1 FROM channel_inbox WHERE ${OPEN} ${ofAgent(agentId)} LIMIT 1`,
+        given(agentId),
+      );
+      return rows.length > 0;
+    },
     async queued({ agentId, channel, account }) {
       const [row] = await read<{ n: number }>(
         `SELECT count(*) AS n FROM channel_inbox

@@ -1,5 +1,6 @@
 import { type Change, change, hitting, returning, sql } from "../change.ts";
 import type { Statement } from "../statement.ts";
+import { given, ofAgent } from "./of-agent.ts";
 import { createOutcomes, type Outcomes } from "./outcomes.ts";
 import type { Sql } from "./port.ts";
 import type { StoredPlace } from "./positions.ts";
@@ -34,6 +35,8 @@ export interface Outbox extends Outcomes {
   next(place: StoredPlace, chatId: string): Promise<OutboxRow | undefined>;
   /** Chats that have something waiting. */
   waitingChats(): Promise<Array<Pick<OutboxRow, "agent_id" | "channel" | "account" | "chat_id">>>;
+  /** Whether any message, of all agents or one, is not settled. */
+  hasOpen(agentId?: string): Promise<boolean>;
   /** How many messages of a place are not settled. */
   queued(place: StoredPlace): Promise<number>;
   handshake(place: Omit<StoredPlace, "account">, key: string): Promise<OutboxRow | undefined>;
@@ -104,6 +107,13 @@ export function createOutbox(port: Sql): Outbox {
         `SELECT DISTINCT agent_id, channel, account, chat_id FROM channel_outbox
          WHERE ${OPEN} AND state = 'pending'`,
       ),
+    async hasOpen(agentId) {
+      const rows = await read(
+        `SELECT 1 FROM channel_outbox WHERE ${OPEN} ${ofAgent(agentId)} LIMIT 1`,
+        given(agentId),
+      );
+      return rows.length > 0;
+    },
     async queued({ agentId, channel, account }) {
       const [row] = await read<{ n: number }>(
         `SELECT count(*) AS n FROM channel_outbox
@@ -162,8 +172,8 @@ export function createOutbox(port: Sql): Outbox {
     beingSent: (agentId) =>
       read(
         `SELECT * FROM channel_outbox WHERE ${OPEN} AND state = 'sending'
-           ${agentId === undefined ? "" : "AND agent_id = ?"} ORDER BY id`,
-        agentId === undefined ? [] : [agentId],
+           ${ofAgent(agentId)} ORDER BY id`,
+        given(agentId),
       ),
     forget: (before) => change(sql("DELETE FROM channel_outbox WHERE settled_at < ?", before)),
   };

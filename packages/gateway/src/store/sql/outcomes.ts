@@ -1,4 +1,5 @@
 import { type Change, change, followed, hitting, returning, sql } from "../change.ts";
+import { given, ofAgent } from "./of-agent.ts";
 import type { Sql } from "./port.ts";
 import type { StoredPlace } from "./positions.ts";
 import type { Tables } from "./tables.ts";
@@ -95,21 +96,20 @@ export function createOutcomes({ read, slow }: Sql): Outcomes {
         ),
       ),
     leaveUncertain(now, reason, agentId) {
-      const which = agentId === undefined ? "" : "AND agent_id = ?";
-      const given = agentId === undefined ? [] : [agentId];
+      const which = ofAgent(agentId);
       return change(
         sql(
           `UPDATE channel_outbox SET state = 'unknown', settled_at = ?, reason = ?
            WHERE ${OPEN} AND state = 'sending' AND purpose IN ('direct', 'progress') ${which}`,
           now,
           reason,
-          ...given,
+          ...given(agentId),
         ),
         sql(
           `UPDATE channel_outbox SET state = 'pending', next_at = 0, reason = ?,
              uncertain_at = coalesce(uncertain_at, sending_at) WHERE ${OPEN} AND state = 'sending' ${which}`,
           reason,
-          ...given,
+          ...given(agentId),
         ),
       );
     },

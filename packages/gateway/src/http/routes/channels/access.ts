@@ -29,19 +29,19 @@ function settled({ kind, id }: Knock) {
 /** Pairing, policies and allowlists of all channels. */
 export function accessRoutes({ access, requireAgent }: AccessRouteDeps): Endpoint[] {
   const senders = async (agentId: string, channel: SenderChannel, account = "") => {
-    const waiting = await access.pending({ agentId, channel, account }, requireAgent(agentId));
+    const waiting = await (await access()).pending({ agentId, channel, account }, requireAgent(agentId));
     return json({ senders: waiting.map(senderView) });
   };
   const approve = async (agentId: string, channel: SenderChannel, code: string, account?: string) =>
-    json(settled(await access.approve(requireAgent(agentId), channel, code, account)));
+    json(settled(await (await access()).approve(requireAgent(agentId), channel, code, account)));
   const deny = async (agentId: string, channel: SenderChannel, code: string, account?: string) =>
-    json(settled(await access.deny(requireAgent(agentId), channel, code, account)));
+    json(settled(await (await access()).deny(requireAgent(agentId), channel, code, account)));
   const dismiss = async (
     { agentId, senderId }: { agentId: string; senderId: string },
     channel: SenderChannel,
     account = "",
   ) => {
-    await access.dismiss({ agentId, channel, account }, requireAgent(agentId), senderId);
+    await (await access()).dismiss({ agentId, channel, account }, requireAgent(agentId), senderId);
     return done();
   };
 

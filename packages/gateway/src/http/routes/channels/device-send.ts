@@ -2,6 +2,7 @@ import { basename, isAbsolute } from "node:path";
 import type { BodyOf } from "@agent-gateway/contract";
 import { GatewayError, type routes } from "@agent-gateway/contract";
 import {
+  type Access,
   type ChannelPlace,
   type Content,
   type DeviceAdapter,
@@ -23,8 +24,7 @@ export interface DeviceSendDeps {
   sendNow(place: ChannelPlace, target: Target, content: Content): Promise<SendOutcome>;
   /** Account that received the latest message of a chat. */
   lastInboundAccount(agentId: string, jid: string): Promise<string | undefined>;
-  /** Whether the policies allow messages from, and so to, the chat of a JID. */
-  allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[]): Promise<boolean>;
+  access(): Promise<Pick<Access, "allowed" | "forget">>;
   /** Folders (absolute) that an agent may send files from. */
   roots(agent: AgentConfig): readonly string[];
   /** Subtracts bytes from the disk's free space; throws below the floor. */
@@ -36,7 +36,7 @@ export interface DeviceSendDeps {
     name: string,
   ): Promise<{ path: string; mime: string; name: string }>;
   /** Splits a text into parts that each fit one message. */
-  split(text: string): string[];
+  split(text: string): Promise<string[]>;
 }
 
 type Body = BodyOf<typeof routes.sendThroughDevice>;
@@ -98,7 +98,8 @@ export function createDeviceSend(deps: DeviceSendDeps) {
     const place: ChannelPlace = { agentId: agent.id, channel: "devicechat", account };
     const device = deps.findDevice(agent.id, account);
     const aliases = (await device?.aliases(jid)) ?? [];
-    if (!(await deps.allowed(place, agent, jid, aliases))) {
+    const access = await deps.access();
+    if (!(await access.allowed(place, agent, jid, aliases))) {
       throw new GatewayError("FORBIDDEN", "The account's policies do not allow this chat.");
     }
     const text = body.text?.trim() ? body.text : undefined;
@@ -109,7 +110,8 @@ export function createDeviceSend(deps: DeviceSendDeps) {
       contents.push({ ...image, ...caption } as Content);
     }
     if (text !== undefined && !(body.image_path && text.length <= MAX_CAPTION_CHARS)) {
-      contents.push(...deps.split(text).map((part) => ({ kind: "text" as const, text: part })));
+      const parts = await deps.split(text);
+      contents.push(...parts.map((part) => ({ kind: "text" as const, text: part })));
     }
     for (const [index, content] of contents.entries()) {
       const quoted =

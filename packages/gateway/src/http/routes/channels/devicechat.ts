@@ -1,7 +1,6 @@
 import { GatewayError, routes } from "@agent-gateway/contract";
 import {
   accountsOf,
-  type ChannelPlace,
   type DeviceAccounts,
   type DeviceAdapter,
   deviceAccounts,
@@ -20,8 +19,6 @@ export interface DeviceRouteDeps extends DeviceSendDeps {
   device(agentId: string, account: string): Promise<DeviceAdapter | undefined>;
   /** Ends an account's connection and drops its adapter. */
   dropDevice(agentId: string, account: string): Promise<void>;
-  /** Drops the pending approvals of an account. */
-  forgetKnocks(place: ChannelPlace, agent: AgentConfig): Promise<void>;
 }
 
 const notStarted = () =>
@@ -94,7 +91,8 @@ export function deviceRoutes(deps: DeviceRouteDeps): Endpoint[] {
       const known = deviceAccounts(agent);
       if (!known.includes(accountId)) throw noAccount();
       if (known.length === 1) throw onlyAccount();
-      await deps.forgetKnocks({ agentId, channel: "devicechat", account: accountId }, agent);
+      const access = await deps.access();
+      await access.forget({ agentId, channel: "devicechat", account: accountId }, agent);
       const adapter = await device(agentId, accountId);
       if (!adapter) throw notStarted();
       await adapter.unlink();

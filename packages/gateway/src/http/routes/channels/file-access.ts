@@ -4,7 +4,7 @@ import type { AgentConfig } from "../../../config/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
 
 export interface AccessRouteDeps {
-  access: Access;
+  access(): Promise<Access>;
   /** @throws GatewayError `AGENT_NOT_FOUND` */
   requireAgent(agentId: string): AgentConfig;
 }
@@ -49,20 +49,20 @@ function settled(channel: FileChannel, { kind, id, senderId }: Knock) {
 /** Routes of `botchat` and `guildchat`, which keep their access lists in the workspace. */
 export function fileChannelRoutes({ access, requireAgent }: AccessRouteDeps): Endpoint[] {
   const place = (agentId: string, channel: FileChannel) => ({ agentId, channel, account: "" });
-  const pending = (agentId: string, channel: FileChannel) =>
-    access.pending(place(agentId, channel), requireAgent(agentId));
+  const pending = async (agentId: string, channel: FileChannel) =>
+    (await access()).pending(place(agentId, channel), requireAgent(agentId));
   const approve = async (agentId: string, channel: FileChannel, code: string) =>
-    json(settled(channel, await access.approve(requireAgent(agentId), channel, code)));
+    json(settled(channel, await (await access()).approve(requireAgent(agentId), channel, code)));
   const deny = async (agentId: string, channel: FileChannel, code: string) =>
-    json(settled(channel, await access.deny(requireAgent(agentId), channel, code)));
+    json(settled(channel, await (await access()).deny(requireAgent(agentId), channel, code)));
   const dismiss = async (agentId: string, channel: FileChannel, senderId: string) => {
-    await access.dismiss(place(agentId, channel), requireAgent(agentId), senderId);
+    await (await access()).dismiss(place(agentId, channel), requireAgent(agentId), senderId);
     return done();
   };
-  const policy = (agentId: string, channel: FileChannel) =>
-    access.policyOf(place(agentId, channel), requireAgent(agentId));
+  const policy = async (agentId: string, channel: FileChannel) =>
+    (await access()).policyOf(place(agentId, channel), requireAgent(agentId));
   const revoke = async (agentId: string, channel: FileChannel, which: "dm" | "group", id: string) => {
-    await access.revoke(requireAgent(agentId), channel, which, id);
+    await (await access()).revoke(requireAgent(agentId), channel, which, id);
     return done();
   };
 
@@ -80,7 +80,10 @@ export function fileChannelRoutes({ access, requireAgent }: AccessRouteDeps): En
       json({ pending: (await pending(params.agentId, "botchat")).map(botchatView) }),
     ),
     endpoint(routes.setBotchatPolicy, async ({ params, body }) =>
-      json({ ok: true, ...(await access.setPolicy(requireAgent(params.agentId), "botchat", body)) }),
+      json({
+        ok: true,
+        ...(await (await access()).setPolicy(requireAgent(params.agentId), "botchat", body)),
+      }),
     ),
     endpoint(routes.listBotchatUsers, async ({ params }) =>
       json({ allowFrom: (await policy(params.agentId, "botchat")).dmAllowlist }),
@@ -99,7 +102,10 @@ export function fileChannelRoutes({ access, requireAgent }: AccessRouteDeps): En
       json({ pending: (await pending(params.agentId, "guildchat")).map(guildchatView) }),
     ),
     endpoint(routes.setGuildchatPolicy, async ({ params, body }) =>
-      json({ ok: true, ...(await access.setPolicy(requireAgent(params.agentId), "guildchat", body)) }),
+      json({
+        ok: true,
+        ...(await (await access()).setPolicy(requireAgent(params.agentId), "guildchat", body)),
+      }),
     ),
     endpoint(routes.listGuildchatUsers, async ({ params }) =>
       json({ allowFrom: (await policy(params.agentId, "guildchat")).dmAllowlist }),

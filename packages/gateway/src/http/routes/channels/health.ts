@@ -1,4 +1,6 @@
 import { type ChannelState, type Delivery, GatewayError, routes, type Trace } from "@agent-gateway/contract";
+import type { Access } from "../../../channels/index.ts";
+import type { AgentConfig } from "../../../config/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
 
 type Channel = ChannelState["channel"];
@@ -14,20 +16,14 @@ export interface ChannelHealthRouteDeps {
     sendAgain(agentId: string, id: number): Promise<void>;
   };
   trace: { find(agentId: string, id: string, channel?: Channel): Promise<Trace | undefined> };
-  /**
-   * Adds an id to the list of users or groups. `account` is empty for the agent's first.
-   * Rejects with `INVALID_REQUEST` for an impossible id or account.
-   */
-  allow(
-    place: { agentId: string; channel: Channel; account: string },
-    kind: "user" | "group",
-    id: string,
-  ): Promise<void>;
+  access(): Promise<Pick<Access, "allow">>;
+  /** @throws GatewayError `AGENT_NOT_FOUND` */
+  requireAgent(agentId: string): AgentConfig;
 }
 
 /** State of the channels, delivery outcomes, and adding to an allowlist directly. */
 export function channelHealthRoutes(deps: ChannelHealthRouteDeps): Endpoint[] {
-  const { channels, deliveries, trace, allow } = deps;
+  const { channels, deliveries, trace, access, requireAgent } = deps;
   return [
     endpoint(routes.listChannels, async ({ params }) =>
       json({ channels: [...(await channels.list(params.agentId))] }),
@@ -46,7 +42,8 @@ export function channelHealthRoutes(deps: ChannelHealthRouteDeps): Endpoint[] {
     }),
     endpoint(routes.allowInChannel, async ({ params, body }) => {
       const { channel, id, kind, account_id } = body;
-      await allow({ agentId: params.agentId, channel, account: account_id ?? "" }, kind, id);
+      const place = { agentId: params.agentId, channel, account: account_id ?? "" };
+      await (await access()).allow(place, requireAgent(params.agentId), kind, id);
       return json({ ok: true as const });
     }),
   ];
