@@ -36,6 +36,7 @@ it("a start loads no provider, no runtime with a program and no WebSocket librar
     "channels/devicechat/accounts.ts",
   ]);
   expect(own).not.toContain("channels/room.ts");
+  expect(own.filter((id) => /^(?:owners|store\/postgres|store\/copy)\//.test(id))).toEqual([]);
   expect(own.filter((id) => /^runtimes\/(?:acp|agent-cli|builtin)\//.test(id))).toEqual([]);
   expect(own.filter((id) => id.startsWith("cli/"))).toEqual([]);
   const packages = new Set(modules.map((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1]));

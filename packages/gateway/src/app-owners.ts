@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { AgentConfig } from "./config/index.ts";
 import { oneLine } from "./lib/one-line.ts";
-import { createOwners, ensureMarker, type OwnersDeps, readMarker } from "./owners/index.ts";
+import type { OwnersDeps } from "./owners/index.ts";
 import type { Store } from "./store/index.ts";
 
 const MAX_NAME_CHARS = 64;
@@ -49,11 +49,12 @@ export async function createAppOwners({
 }: AppOwnersDeps) {
   let recovered = false;
   let started = false;
-  const owners =
-    shared &&
-    createOwners({
+  // Alone on its store, a gateway has no use for that room.
+  const open = async ({ directory }: NonNullable<Store["shared"]>) => {
+    const { createOwners, ensureMarker, readMarker } = await import("./owners/index.ts");
+    return createOwners({
       ...base,
-      directory: shared.directory,
+      directory,
       node: {
         bootId: randomUUID(),
         name: oneLine(env.GATEWAY_NODE_NAME ?? hostname(), MAX_NAME_CHARS) ?? "gateway",
@@ -90,6 +91,8 @@ export async function createAppOwners({
         feed.lookAgain().catch(() => {});
       },
     });
+  };
+  const owners = shared && (await open(shared));
   if (owners) shared.ownedBy(owners.claim);
   const serves = owners?.owns ?? (() => true);
   return {

@@ -1,6 +1,7 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { importLine, messageStep } from "@agent-gateway/contract";
 import * as z from "zod";
+import { BAD_LINE, type BadLine } from "./bad-line.ts";
 import { readLines } from "./lines.ts";
 
 /** Several times what the gateway itself stores per message. */
@@ -25,14 +26,6 @@ const storedLine = importLine().extend({
     .pipe(z.array(messageStep()))
     .optional(),
 });
-
-/** `code` of the error that {@link checkImport} ends with; its `data` is a {@link BadLine}. */
-export const BAD_LINE = "BAD_LINE";
-export interface BadLine {
-  line: number;
-  path: string;
-  message: string;
-}
 
 const SLICE_MS = 10;
 

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Logger } from "../lib/logger.ts";
 import { IMPORT_FAILED, type ImportResult, type ImportState, type Store } from "../store/index.ts";
-import { BAD_LINE, type BadLine } from "./import-check.ts";
+import { BAD_LINE, type BadLine } from "./bad-line.ts";
 
 export interface ImportDeps {
   store: Pick<Store, "imports">;
