@@ -268,7 +268,7 @@ describe.each(kinds)("retention in $kind", ({ open }) => {
       turn("3", "failed", 8),
       turn("4", "done", 6),
     );
-    agents = [kept("b", null)];
+    agents = [kept("a", null)];
     now = at("2026-06-01T03:00:00Z");
     await retention().tick();
     expect(await store.read("SELECT request_id AS id FROM turns ORDER BY id")).toEqual([

@@ -154,7 +154,7 @@ describe.each(kinds)("search in $kind", ({ kind, open }) => {
       await check("needle", 50, entries.length - 30);
       await check("ne", 20, 290);
     }
-    await store.history.emptySession(await store.sessionRow(sessions[0]!));
+    await store.history.emptySession(agent, await store.sessionRow(sessions[0]!));
     entries = [];
     await check("needle", 20, 0);
     await store.close();
@@ -179,7 +179,7 @@ describe.each(kinds)("search in $kind", ({ kind, open }) => {
     });
 
     it("a session can be emptied in slices", async () => {
-      await store.history.emptySession(await store.sessionRow(sessions[1]!));
+      await store.history.emptySession(agent, await store.sessionRow(sessions[1]!));
       entries = [];
       for (const q of ["a", "AND", "日"]) await check(q, 10, 0);
       expect((await store.history.chats(agent))[0]?.messageCount).toBe(0);

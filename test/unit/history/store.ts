@@ -122,7 +122,7 @@ export function openStore(options: Options = {}) {
       for (;;) {
         if (queued() < 200) return;
         // Any reply of the writer thread: its idle work goes on in between.
-        await store.rows.removal.turnsBefore(0, patient.signal);
+        await store.rows.removal.turnsBefore("a", 0, patient.signal);
       }
     },
     queued,

@@ -38,11 +38,11 @@ beforeEach(async () => {
   await writeFile(join(base, "ws/picture"), "\x89PNG\r\n\x1a\n", "latin1");
   await writeFile(join(base, "outside/secret"), "secret");
   meanwhile = async () => {};
-  const { shares: rows, commit } = store;
+  const { shares: rows, forAgent } = store;
   const make = (publicUrl?: string) =>
     createShares({
       store: {
-        commit,
+        forAgent,
         shares: {
           ...rows,
           async byToken(tokenHash, at) {
@@ -112,7 +112,7 @@ describe("a share", () => {
   it("answers everything else with one and the same NOT_FOUND", async () => {
     const revoked = await mint(join(base, "ws/report.txt"));
     expect(await shares.agentOfShare(revoked.share_id)).toBe("a");
-    await shares.revoke(revoked.share_id);
+    await shares.revoke("a", revoked.share_id);
     const gone = await mint(join(base, "ws/report.txt"));
     await rm(join(base, "ws/report.txt"));
     const replaced = await mint(join(base, "ws/picture"));
@@ -136,7 +136,7 @@ describe("a share", () => {
       await act();
     };
     const revoked = await mint(join(base, "ws/report.txt"));
-    meanwhile = once(() => shares.revoke(revoked.share_id));
+    meanwhile = once(() => shares.revoke("a", revoked.share_id));
     expect((await errorOf(shares.open(revoked.token))).code).toBe("NOT_FOUND");
     const expired = await mint(join(base, "ws/report.txt"), 10);
     meanwhile = once(async () => {
@@ -151,7 +151,7 @@ describe("a share", () => {
       mint(join(base, "ws/report.txt")),
     ]);
     expect(one.token).not.toBe(two.token);
-    await shares.revoke(one.share_id);
+    await shares.revoke("a", one.share_id);
     expect(await read(two.token)).toBe("report");
     expect((await errorOf(shares.open(one.token))).code).toBe("NOT_FOUND");
   });

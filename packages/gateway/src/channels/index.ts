@@ -189,7 +189,7 @@ export function createChannels(deps: ChannelsDeps) {
     },
     /** Closes waiting messages of an agent that is removed for good; one merely missing from the file keeps its messages. */
     async removeAgent(agentId: string) {
-      await store.commit(...abandon({ agentId }, "The agent was removed."));
+      await store.forAgent(agentId).commit(...abandon({ agentId }, "The agent was removed."));
     },
     /** Accepts nothing more; running turns are not affected. */
     stopIntake() {

@@ -39,7 +39,7 @@ export function createRetention(deps: {
       const files = await sweepMedia(media, agent.id, deps.mediaDir(agent.id), now, signal);
       if (messages + files > 0) log.info({ agent: agent.id, messages, files }, "cleaned up history");
     }
-    await removal.turnsBefore(now - TURNS_DAYS * DAY_MS, signal);
+    await removal.turnsBefore(agent.id, now - TURNS_DAYS * DAY_MS, signal);
     signal.throwIfAborted();
   };
   const hourOf = (payload: unknown) => {

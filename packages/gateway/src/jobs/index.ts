@@ -189,7 +189,7 @@ export function createJobs(deps: JobsDeps) {
     dropAgent,
     /** Forgets the jobs of an agent that is removed for good, and ends their runs. */
     async removeAgent(agentId: string): Promise<void> {
-      await store.commit(store.jobs.removeOwner(agentId));
+      await store.forAgent(agentId).commit(store.jobs.removeOwner(agentId));
       dropAgent(agentId);
     },
     /** Begins nothing more, aborts what runs, and resolves when its end is stored. */

@@ -1,5 +1,5 @@
 import { isTakenAway, type StoredJob } from "../store/index.ts";
-import { unitsOf } from "./owner.ts";
+import { commitByOwner, unitsOf } from "./owner.ts";
 import { cutOff, type RunDeps } from "./run.ts";
 import type { JobKind } from "./types.ts";
 
@@ -45,9 +45,12 @@ export async function replanAhead(
     const delayed = now + Math.max(0, row.nextAt - row.plannedAt);
     // Between attempts the pause counts; otherwise, for a job with times of its own, the next of them.
     const own = row.attempts === 0 ? kindOf(row.kind)?.next?.({ key: row.key, payload }, now) : undefined;
-    return store.jobs.replan(row, { now, nextAt: own ?? delayed, payload: row.payload });
+    return [
+      row.owner,
+      store.jobs.replan(row, { now, nextAt: own ?? delayed, payload: row.payload }),
+    ] as const;
   });
-  if (changes.length > 0) await store.commit(...changes);
+  await commitByOwner(store, changes);
 }
 
 /**

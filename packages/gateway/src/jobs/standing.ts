@@ -1,7 +1,9 @@
 import type { Change } from "../store/index.ts";
-import { ownerOf } from "./owner.ts";
+import { commitByOwner, ownerOf } from "./owner.ts";
 import type { RunDeps } from "./run.ts";
 import type { JobKind } from "./types.ts";
+
+type Owned = readonly [owner: string, change: Change<unknown>];
 
 const payloadText = (payload: unknown) => (payload === undefined ? null : JSON.stringify(payload));
 
@@ -21,22 +23,23 @@ export async function syncStanding(
   const now = clock.now();
   const changes = standing.flatMap((kind) => {
     const left = new Map(stored.filter((row) => row.kind === kind.name).map((row) => [row.key, row]));
-    const wanted = kind.standing!().flatMap(({ key, owner, payload }): Change<unknown>[] => {
+    const wanted = kind.standing!().flatMap(({ key, owner, payload }): Owned[] => {
       const row = left.get(key);
       left.delete(key);
       const text = payloadText(payload);
+      const whose = ownerOf(kind, owner, node);
       // Another node's.
-      if (!owners.includes(ownerOf(kind, owner, node))) return [];
+      if (!owners.includes(whose)) return [];
       if (row && row.payload === text) return [];
       const nextAt = (kind.first ?? kind.next)?.({ key, payload }, now) ?? now;
       const job = { kind: kind.name, key };
       return row
-        ? [store.jobs.replan(job, { now, nextAt, payload: text })]
-        : [store.jobs.add({ ...job, owner: ownerOf(kind, owner, node), payload: text, now, nextAt })];
+        ? [[row.owner, store.jobs.replan(job, { now, nextAt, payload: text })]]
+        : [[whose, store.jobs.add({ ...job, owner: whose, payload: text, now, nextAt })]];
     });
     // Those of an agent that is missing here may be another node's.
     const surplus = [...left.values()].filter((row) => owners.includes(row.owner));
-    return [...wanted, ...surplus.map((row) => store.jobs.remove(row))];
+    return [...wanted, ...surplus.map((row): Owned => [row.owner, store.jobs.remove(row)])];
   });
-  if (changes.length > 0) await store.commit(...changes);
+  await commitByOwner(store, changes);
 }

@@ -162,7 +162,7 @@ export function createSessions(deps: SessionDeps) {
     if (!known) return;
     await dropProcess(row);
     await removeFolder(row);
-    await deps.history.emptySession(known.id);
+    await deps.history.emptySession(row.agent_id, known.id);
     await store
       .forAgent(row.agent_id)
       .commit(

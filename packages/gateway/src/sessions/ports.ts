@@ -19,7 +19,7 @@ export interface HistoryPort {
   /** Removes a session's messages and everything derived from them. */
   clear(session: number): Change;
   /** Removes them in slices, so that many of them do not hold up other writes. */
-  emptySession(session: number): Promise<void>;
+  emptySession(agentId: string, session: number): Promise<void>;
 }
 
 /** The session in which a gateway tool is called. */

@@ -14,7 +14,7 @@ import { createShareTools, type KeptFile, type ShareTool } from "./tool.ts";
 export type { ShareTool } from "./tool.ts";
 
 export interface ShareDeps {
-  store: Pick<Store, "shares" | "commit">;
+  store: Pick<Store, "shares" | "forAgent">;
   paths: Pick<Paths, "mediaDir">;
   config: Pick<ConfigStore, "current">;
   clock: Clock;
@@ -84,7 +84,7 @@ const nothing = () => new GatewayError("NOT_FOUND");
 
 /** Short-lived public links to single files. */
 export function createShares({ store, paths, config, clock, log, keepImage, keepFile }: ShareDeps) {
-  const { shares, commit } = store;
+  const { shares } = store;
   // A change of the public URL needs a restart, so it is read once.
   const base = config.current.gateway.publicUrl;
 
@@ -105,7 +105,7 @@ export function createShares({ store, paths, config, clock, log, keepImage, keep
       token: randomBytes(32).toString("base64url"),
       ...file,
     }));
-    await commit(
+    await store.forAgent(scope.agentId).commit(
       ...minted.map(({ id, token, path, identity }) =>
         shares.add({
           id,
@@ -183,8 +183,8 @@ export function createShares({ store, paths, config, clock, log, keepImage, keep
     /** The agent of a share; undefined if there is no such share. */
     agentOfShare: shares.agentOf,
 
-    async revoke(shareId: string): Promise<void> {
-      await commit(shares.remove(shareId));
+    async revoke(agentId: string, shareId: string): Promise<void> {
+      await store.forAgent(agentId).commit(shares.remove(shareId));
     },
 
     /**

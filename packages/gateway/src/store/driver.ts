@@ -24,7 +24,8 @@ export interface Driver extends Sql {
   /** When it was opened: ids of messages up to this one may have been given. */
   readonly givenIds: number;
   readonly search: Search;
-  readonly removal: Removal;
+  /** @param asOwner see {@link Driver.imports} */
+  removal(asOwner: (agentId: string) => AsOwner): Removal;
   readonly exports: Exports;
   /**
    * @param range reserves ids of messages in a row; resolves to the first

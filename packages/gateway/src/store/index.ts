@@ -269,7 +269,7 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
     history: createHistory(sql),
     search,
     media: createMedia(sql),
-    removal: driver.removal,
+    removal: driver.removal(asOwner),
     imports: driver.imports(sharedIds?.range ?? ownRange, asOwner),
     exports: driver.exports,
     jobs: createJobs(sql),

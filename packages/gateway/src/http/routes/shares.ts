@@ -33,7 +33,7 @@ export function shareRoutes({ shares, agentExists, requireSessionDir }: ShareRou
       const agentId = await shares.agentOfShare(params.shareId);
       if (agentId === undefined) throw new GatewayError("NOT_FOUND", "There is no such share.");
       requireReach(principal, agentId);
-      await shares.revoke(params.shareId);
+      await shares.revoke(agentId, params.shareId);
       return json({ revoked: true as const });
     }),
     endpoint(routes.openShare, async ({ params, req }) => sendFile(req, await shares.open(params.token))),

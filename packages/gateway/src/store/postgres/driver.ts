@@ -132,7 +132,7 @@ export async function openPostgres(
     givenIds,
     shared: createShared(pool, path),
     search: createSearch(work, clock, closing.signal),
-    removal: createRemoval({ read: reading("short") }, work),
+    removal: (asOwner) => createRemoval({ read: reading("short") }, work, asOwner),
     exports: createExports(work, files.format),
     imports: (range, asOwner) => createImports(work, clock, files, { range, asOwner }, closing.signal),
     housekeeping: {

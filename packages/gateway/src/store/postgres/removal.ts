@@ -1,8 +1,9 @@
 import { change, sql } from "../change.ts";
+import type { AsOwner } from "../directory.ts";
 import type { Removal } from "../removal.ts";
 import type { Sql } from "../sql/port.ts";
 import type { Statement } from "../statement.ts";
-import type { Work } from "./work.ts";
+import { ownedWork, type Work } from "./work.ts";
 
 /** Rows removed in one transaction. */
 const SLICE_ROWS = 500;
@@ -80,18 +81,25 @@ export async function removeSlices(
   return removed;
 }
 
-export const createRemoval = ({ read }: Pick<Sql, "read">, work: Work): Removal => ({
+/** @param asOwner what each slice of an agent has to run in */
+export const createRemoval = (
+  { read }: Pick<Sql, "read">,
+  work: Work,
+  asOwner: (agentId: string) => AsOwner,
+): Removal => ({
   clear: (session) => change(...clearStatements(session)),
 
-  async emptySession(session) {
+  async emptySession(agentId, session) {
+    const own = ownedWork(work, asOwner(agentId));
     const [row] = await read<{ chat: number }>("SELECT chat FROM sessions WHERE id = ?", [session]);
     if (!row) return;
-    await removeSlices(work, row.chat, (limit) =>
+    await removeSlices(own, row.chat, (limit) =>
       read("SELECT id, session FROM messages WHERE session = ? LIMIT ?", [session, limit]),
     );
   },
 
   async olderThan(agentId, before, signal) {
+    const own = ownedWork(work, asOwner(agentId));
     let removed = 0;
     for (const { id } of await read<{ id: number }>("SELECT id FROM chats WHERE agent_id = ?", [agentId])) {
       const next = (limit: number) =>
@@ -100,22 +108,24 @@ export const createRemoval = ({ read }: Pick<Sql, "read">, work: Work): Removal 
           before,
           limit,
         ]);
-      removed += await removeSlices(work, id, next, signal);
+      removed += await removeSlices(own, id, next, signal);
     }
     return removed;
   },
 
-  async turnsBefore(before, signal) {
+  async turnsBefore(agentId, before, signal) {
+    const own = ownedWork(work, asOwner(agentId));
     for (let after = 0; !signal.aborted; ) {
-      const rows = await read<{ id: number; old: number; state: string }>(
-        `SELECT id, state, CASE WHEN started_at < ? THEN 1 ELSE 0 END AS old FROM turns WHERE id > ?
-         ORDER BY id LIMIT ?`,
-        [before, after, SLICE_ROWS],
+      const rows = await read<{ id: number; old: number; gone: number }>(
+        `SELECT t.id, CASE WHEN t.started_at < ? THEN 1 ELSE 0 END AS old,
+           CASE WHEN t.state <> 'running' AND coalesce(s.agent_id, ?) = ? THEN 1 ELSE 0 END AS gone
+         FROM turns t LEFT JOIN sessions s ON s.id = t.session WHERE t.id > ? ORDER BY t.id LIMIT ?`,
+        [before, agentId, agentId, after, SLICE_ROWS],
       );
-      const gone = rows.filter(({ old, state }) => old === 1 && state !== "running").map(({ id }) => id);
+      const gone = rows.filter((row) => row.old === 1 && row.gone === 1).map(({ id }) => id);
       if (gone.length > 0) {
         const text = "DELETE FROM turns WHERE id = ANY (string_to_array(?, ',')::bigint[])";
-        await work.write([sql(text, gone.join(","))]);
+        await own.write([sql(text, gone.join(","))]);
       }
       if (rows.length < SLICE_ROWS || rows.some(({ old }) => old === 0)) return;
       after = rows.at(-1)!.id;

@@ -1,3 +1,4 @@
+import type { AsOwner } from "../directory.ts";
 import type { Param, Statement, StatementResult } from "../statement.ts";
 import { LIMITS_MS, type Pool } from "./pool.ts";
 import { toldAs } from "./problems.ts";
@@ -40,3 +41,10 @@ export function createWork(pool: Pool, path: string): Work {
     write: (statements) => run(statements, false),
   };
 }
+
+/** The same work, each of whose transactions has to be the owner's of an agent. */
+export const ownedWork = ({ read, write }: Work, asOwner: AsOwner): Work => ({
+  read,
+  write: (statements) =>
+    asOwner(async (fence) => (await write([...fence, ...statements])).slice(fence.length)),
+});

@@ -17,7 +17,7 @@ export const sqliteDriver = (db: Database): Driver => ({
   write: (statements) => db.write(...statements),
   givenIds: givenIds(db),
   search: createSearch(db),
-  removal: createRemoval(db),
+  removal: () => createRemoval(db),
   exports: createExports(db),
   imports: (range) => createImports(db, range),
   started: db.started,

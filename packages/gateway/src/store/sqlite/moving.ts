@@ -8,9 +8,10 @@ import { clearStatements } from "./jobs/removal.ts";
 
 export const createRemoval = (db: Database): Removal => ({
   clear: (session) => change(...clearStatements(session)),
-  emptySession: (session) => db.writerJob("emptySession", { session }),
+  emptySession: (_agentId, session) => db.writerJob("emptySession", { session }),
   olderThan: (agentId, before, signal) => db.writerJob("removeOlder", { agentId, before }, { signal }),
-  turnsBefore: (before, signal) => db.writerJob("pruneTurns", { before }, { signal }),
+  // The writer prunes those of all agents at once.
+  turnsBefore: (_agentId, before, signal) => db.writerJob("pruneTurns", { before }, { signal }),
 });
 
 export const createExports = (db: Database): Exports => ({

@@ -5,7 +5,7 @@ import { type AsOwner, FencedError } from "../../directory.ts";
 import type { HistoryFiles } from "../../files.ts";
 import { IMPORT_FAILED, type ImportState, type Imports, type ReadImport } from "../../imports.ts";
 import type { Statement } from "../../statement.ts";
-import type { Work } from "../work.ts";
+import { ownedWork, type Work } from "../work.ts";
 import { isOvertaken, removeStaged, showStatements } from "./staged.ts";
 import { createStaging, type Numbered } from "./staging.ts";
 
@@ -104,12 +104,7 @@ export function createImports(
     check: (file, signal) => files.check({ signal }, { file }),
 
     async store(file, from, count) {
-      const within = asOwner(from.agentId);
-      const owned: Work = {
-        read: work.read,
-        write: (statements) =>
-          within(async (fence) => (await work.write([...fence, ...statements])).slice(fence.length)),
-      };
+      const owned = ownedWork(work, asOwner(from.agentId));
       const staging = createStaging(owned, from, { first: await range(count), count });
       const lines = files.read(file, from.offset, from.line);
       let state = from;
