@@ -14,6 +14,10 @@ export const store: Readonly<Record<string, string>> = {
     "a Postgres that cannot be reached at start is tried for 30 s, then the gateway exits with 69 and one sentence; one that refuses it, or is too old for it, is told at once",
   "STORE-POOLER-1":
     "a transaction pooler may stand between: no transaction relies on what an earlier one left in its connection",
+  "STORE-NEIGHBOURS-1":
+    "cancelling a read in Postgres touches nothing else, however late the server hears of it",
+  "STORE-NEIGHBOURS-2":
+    "of units that wait together, one for which the database has no room at the moment fails alone",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
 };

@@ -41,6 +41,8 @@ function encryption(ssl: Encryption, rootCert: string | undefined): ConnectionOp
   return { rejectUnauthorized: ssl === "verify-full", ...(ca !== undefined && { ca }) };
 }
 
+const KEEPALIVE_MS = 30_000;
+
 /** How `pg` connects; `plain` to do without encryption where that is only preferred. */
 export function clientConfig(place: PostgresPlace, plain: boolean, timeoutMs: number): ClientConfig {
   const { url, ssl } = splitUrl(place);
@@ -49,6 +51,8 @@ export function clientConfig(place: PostgresPlace, plain: boolean, timeoutMs: nu
     ssl: plain ? false : encryption(ssl, place.sslRootCert),
     connectionTimeoutMillis: timeoutMs,
     keepAlive: true,
+    // A firewall forgets a silent connection, and tells nobody.
+    keepAliveInitialDelayMillis: KEEPALIVE_MS,
     application_name: "agent-gateway",
   };
 }

@@ -136,7 +136,11 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
     signal: AbortSignal | undefined,
     deadline: number,
   ) => {
-    const cancel = () => link.cancel();
+    let cancelled = false;
+    const cancel = () => {
+      cancelled = true;
+      link.cancel();
+    };
     signal?.addEventListener("abort", cancel, { once: true });
     const limit =
       lane === "long" ? LIMITS_MS.long + SILENCE_MS : Math.max(MIN_MS, deadline - clock.elapsed());
@@ -146,11 +150,14 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
       return results;
     } catch (error) {
       if (error instanceof LinkError) silent();
-      else if (statements[0]!.text === "BEGIN") await link.run([{ text: "ROLLBACK", values: [] }], limit);
+      else if (!cancelled && statements[0]!.text === "BEGIN")
+        await link.run([{ text: "ROLLBACK", values: [] }], limit);
       signal?.throwIfAborted();
       throw error;
     } finally {
       signal?.removeEventListener("abort", cancel);
+      // The server may hear of it only now, and would cancel whatever comes next.
+      if (cancelled) link.close();
     }
   };
 

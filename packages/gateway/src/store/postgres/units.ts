@@ -123,11 +123,15 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
       try {
         return answers(statements, await pool.run("units", sent, { deadline }));
       } catch (error) {
-        if (uncertain && isKnownUnit(error)) return stored(unit, statements);
+        if (uncertain && isKnownUnit(error)) {
+          return await stored(unit, statements).catch((lost: unknown) => {
+            throw unsettled(lost);
+          });
+        }
         if (isConflict(error) && attempt < CONFLICTS) continue;
         const broke = error instanceof LinkError;
         // A statement that failed, other than by time, shows that the id was not there: nothing was stored before.
-        if (!broke && !(uncertain && isTemporary(error))) throw toldAs(error);
+        if (!broke && !(uncertain && isTemporary(error))) throw error;
         uncertain ||= broke && error.sent;
         const wait = pause(attempt);
         if (clock.elapsed() + wait > deadline) {
@@ -156,7 +160,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
     try {
       unit.resolve(await settle(unit.statements, unit.deadline));
     } catch (error) {
-      unit.reject(error);
+      unit.reject(toldAs(error));
     }
   };
 
@@ -169,7 +173,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
       results = await settle(statements, deadline);
     } catch (error) {
       if (isDatabaseError(error)) for (const unit of units) await runAlone(unit);
-      else for (const unit of units) unit.reject(error);
+      else for (const unit of units) unit.reject(toldAs(error));
       return;
     }
     for (const [which, unit] of units.entries()) unit.resolve(places[which]!.map((at) => results[at]!));
