@@ -2,6 +2,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import { createIntake, type IntakeDeps } from "../../../../packages/gateway/src/channels/intake/index.ts";
 import type { EndedTurn } from "../../../../packages/gateway/src/channels/intake/ports.ts";
 import type {
+  ChannelAdapter,
   ChannelPlace,
   Decision,
   InboundMessage,
@@ -22,7 +23,13 @@ interface RunningTurn {
   sessionId: string;
   text: string;
   again: number | undefined;
-  end(text?: string, how?: { reason?: "shutdown"; produced?: boolean }): Promise<void>;
+  told: string;
+  /** What the turn says while it runs. */
+  log: { text: string; trouble: string | undefined };
+  end(
+    text?: string,
+    how?: { reason?: "shutdown"; produced?: boolean; result?: Partial<EndedTurn> },
+  ): Promise<void>;
 }
 
 /** An intake with sessions, rules and a provider of the test's own. */
@@ -32,14 +39,18 @@ export function startIntake({
   places = 2,
   coalesceMs = 0,
   between = async (_what: string): Promise<void> => {},
+  progressMs = 0,
+  adapter = {} as Partial<ChannelAdapter>,
+  deps = {} as Partial<IntakeDeps>,
 } = {}) {
   const out = startDelivery({ db, clock, between: () => between("provider") });
+  Object.assign(out.adapter, adapter);
   const { store } = out;
   const log = recordingLogger();
   const agent = {
     id: "a",
     session: { maxConcurrent: places },
-    sigchat: { enabled: true, channelAccessToken: "t", coalesceMs },
+    sigchat: { enabled: true, channelAccessToken: "t", coalesceMs, progressMs },
   } as unknown as AgentConfig;
   const state = {
     decision: "allow" as Decision,
@@ -103,11 +114,14 @@ export function startIntake({
         throw error;
       });
       const { promise: done, resolve } = Promise.withResolvers<EndedTurn>();
+      const log: RunningTurn["log"] = { text: "", trouble: undefined };
       turns.push({
         sessionId: id,
         text: incoming.text,
+        told: incoming.told,
+        log,
         again: incoming.again,
-        async end(text = incoming.text, { reason, produced = true } = {}) {
+        async end(text = incoming.text, { reason, produced = true, result: more = {} } = {}) {
           await between("agent");
           const result: EndedTurn = {
             status: reason ? "interrupted" : "done",
@@ -115,14 +129,15 @@ export function startIntake({
             attachments: [],
             files: [],
             stored: true,
+            ...more,
           };
-          await store.commit(...incoming.closing({ result, reason, produced }));
+          if (result.stored) await store.commit(...incoming.closing({ result, reason, produced }));
           busy.delete(id);
           freed.ring("a");
           resolve(result);
         },
       });
-      return { done, log: { text: "", trouble: undefined } };
+      return { done, log };
     },
   };
   const intake = createIntake({
@@ -135,7 +150,7 @@ export function startIntake({
       ...out.adapter,
       working(_target: Target) {
         state.typing++;
-        return () => {};
+        return () => state.typing--;
       },
     }),
     access: {
@@ -164,6 +179,7 @@ export function startIntake({
     onStored: () => {},
     onDenied: () => {},
     step: () => {},
+    ...deps,
   });
   return {
     db,
@@ -177,12 +193,17 @@ export function startIntake({
     held,
     freed,
     sessionsOf,
-    say: (text: string, { chatId = "c", eventId = text, senderName = "Ann" } = {}) =>
+    say: (text: string, { chatId = "c", eventId = text, senderId = "u", senderName = "Ann" } = {}) =>
       intake.receive(PLACE, [
-        { eventId, chatId, kind: "dm", senderId: "u", senderName, text, mentioned: true },
+        { eventId, chatId, kind: "dm", senderId, senderName, text, mentioned: true },
       ] satisfies InboundMessage[]),
     states: () =>
       db.all<{ state: string }>("SELECT state FROM channel_inbox ORDER BY id").map(({ state }) => state),
+    /** How each message ended. */
+    notes: () =>
+      db
+        .all<{ state: string; note: string | null }>("SELECT state, note FROM channel_inbox ORDER BY id")
+        .map(({ state, note }) => `${state} ${note}`),
     history: () => db.all<{ content: string }>("SELECT content FROM messages").map(({ content }) => content),
   };
 }
