@@ -186,6 +186,8 @@ export function startIntake({
     clock,
     out,
     log,
+    agent,
+    sessions,
     intake,
     state,
     turns,
