@@ -18,6 +18,8 @@ export const store: Readonly<Record<string, string>> = {
     "cancelling a read in Postgres touches nothing else, however late the server hears of it",
   "STORE-NEIGHBOURS-2":
     "of units that wait together, one for which the database has no room at the moment fails alone",
+  "STORE-RIGHTS-1":
+    "the role of a gateway needs no right on the database where its schema is there and is its own; a missing right ends the start with 78 and one sentence",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
 };

@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
 import { historyFiles } from "../../../packages/gateway/src/history/index.ts";
 import { type Clock, systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { openStore } from "../../../packages/gateway/src/store/index.ts";
@@ -34,6 +35,31 @@ it("a Postgres that is not there is tried for 30 s [STORE-AWAY-3]", async () => 
   expect((error as Error).message).not.toContain("pass-word");
   expect(clock.elapsed()).toBeGreaterThan(20_000);
 });
+
+it.skipIf(withoutPostgres())(
+  "a role needs a schema of its own, and no right on the database; without one it is told so (needs Postgres) [STORE-RIGHTS-1]",
+  async () => {
+    const place = await postgresStore();
+    const client = new pg.Client({ connectionString: place.url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query("CREATE EXTENSION IF NOT EXISTS pg_trgm");
+    await client.query("CREATE ROLE plain LOGIN");
+    const url = place.url.replace("postgres@", "plain@");
+    const open = () => openStore({ ...place, url }, systemClock);
+    const refused = (about: string) => ({
+      exitCode: 78,
+      message: expect.stringMatching(new RegExp(`permission denied for ${about}.* AUTHORIZATION`)),
+    });
+    await expect(open()).rejects.toMatchObject(refused("database"));
+    await client.query(`CREATE SCHEMA ${place.schema}`);
+    await expect(open()).rejects.toMatchObject(refused("schema"));
+    await client.query(`ALTER SCHEMA ${place.schema} OWNER TO plain`);
+    await (await open()).close();
+    await client.query(`ALTER TABLE ${place.schema}.meta OWNER TO postgres`);
+    await expect(open()).rejects.toMatchObject(refused("table meta"));
+  },
+);
 
 it.skipIf(withoutPostgres())(
   "a database that is not there is told at once (needs Postgres) [STORE-AWAY-3]",

@@ -3,6 +3,7 @@ import { StartError } from "../../lib/start-error.ts";
 import { FIND_UNFINISHED, unfinishedCopy } from "../copy/unfinished.ts";
 import type { Driver } from "../driver.ts";
 import type { HistoryFiles } from "../files.ts";
+import { isDatabaseError } from "./errors.ts";
 import { createExports } from "./exports.ts";
 import { createImports } from "./imports/index.ts";
 import { type Link, openLink } from "./link.ts";
@@ -29,6 +30,13 @@ const BEAT_MS = 2_000;
 /** By then, a unit whose outcome was unknown has long been settled. */
 const UNITS_KEPT_MS = 3_600_000;
 const SWEEP_MS = 600_000;
+
+const NO_RIGHT = "42501";
+const withoutRights = (place: PostgresPlace, { message }: Error) =>
+  new StartError(
+    `Postgres (${serverName(place)}) does not let this role use the schema ${place.schema}: ${message}. Let a role that may create it, with this one as its owner: CREATE SCHEMA … AUTHORIZATION …`,
+    EXIT_CONFIG,
+  );
 
 /** The first connection; tried for a while. */
 async function firstLink(place: PostgresPlace, clock: Clock): Promise<Link> {
@@ -99,6 +107,8 @@ export async function openPostgres(
     const found = [settings(path, limit), { text: FIND_UNFINISHED, values: [] }];
     if ((await first.run(found, limit))[1]!.rows.length > 0) throw unfinishedCopy();
     givenIds = await reserveFirst(first, path);
+  } catch (error) {
+    throw isDatabaseError(error) && error.code === NO_RIGHT ? withoutRights(place, error) : error;
   } finally {
     first.close();
   }

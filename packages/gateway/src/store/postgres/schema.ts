@@ -116,8 +116,10 @@ export async function migrate(
   }
   if (version >= known) return;
   await locked(link, schema, clock, async (run) => {
+    const [found] = await run(plain("SELECT to_regnamespace($1)::text AS schema", quoted(schema)));
     await run(
-      plain(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`),
+      // Asking for it takes a right on the whole database, even where it is there already.
+      ...(found!.schema === null ? [plain(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`)] : []),
       plain(`CREATE TABLE IF NOT EXISTS meta (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)`),
     );
   });
