@@ -114,10 +114,25 @@ async function scopeOf(
   return session && { column: "session", id: session.id };
 }
 
-/** What both reads of a page share: from where, which, in which order. */
-function pageOf(scope: { column: string; id: number }, query: PageQuery) {
-  const where = [`m.${scope.column} = ?`];
-  const params: Param[] = [scope.id];
+/** The same, as part of a statement: nothing equals the id of what does not exist. */
+function idOf({ agentId, chatId, session_id }: MessageScope): {
+  column: string;
+  id: string;
+  params: Param[];
+} {
+  if (session_id === undefined) {
+    const id = "SELECT id FROM chats WHERE agent_id = ? AND chat_id = ?";
+    return { column: "chat", id, params: [agentId, chatId] };
+  }
+  const id = `SELECT w.id FROM sessions w JOIN chats c ON c.id = w.chat
+    WHERE w.uuid = ? AND c.agent_id = ? AND c.chat_id = ?`;
+  return { column: "session", id, params: [session_id, agentId, chatId] };
+}
+
+/** What all reads of a page share: from where, which, in which order. */
+function pageOf(query: PageQuery) {
+  const { column, id, params } = idOf(query);
+  const where = [`m.${column} = (${id})`];
   const bound = (sign: "<" | ">", ts: number | undefined, id: number | undefined) => {
     if (ts === undefined) return;
     where.push(id === undefined ? `m.ts ${sign} ?` : `(m.ts, m.id) ${sign} (?, ?)`);
@@ -128,8 +143,47 @@ function pageOf(scope: { column: string; id: number }, query: PageQuery) {
   const direction = query.order === "asc" ? "ASC" : "DESC";
   const steps = query.include === "steps" ? "LEFT JOIN message_steps p ON p.message = m.id" : "";
   const rest = `FROM messages m JOIN sessions s ON s.id = m.session ${steps} WHERE ${where.join(" AND ")}
-    ORDER BY m.ts ${direction}, m.id ${direction} LIMIT ?`;
+    ORDER BY m.ts ${direction}, m.id ${direction} LIMIT`;
   return { rest, params };
+}
+
+/** `written`: the limit stands in the statement, so that a plan made for it serves every page of this size. */
+type Select = <T>(columns: string, limit: number, how?: "written") => Promise<T[]>;
+
+/** A page of texts that are certain to fit, in one read; undefined when a text may be too long for that. */
+async function shortPage(select: Select, limit: number): Promise<StoredPage | undefined> {
+  const share = Math.floor(MAX_PAGE_BYTES / limit);
+  // The length stands beside a text, which is not read for it.
+  const content = `CASE WHEN octet_length(m.content) <= ${share} THEN m.content END AS content`;
+  const columns = MESSAGE_COLUMNS.replace("m.content", content);
+  const messages = await select<StoredMessage & { content: string | null }>(columns, limit + 1, "written");
+  if (messages.some((message) => message.content === null)) return undefined;
+  const hasMore = messages.length > limit;
+  if (hasMore) messages.pop();
+  return { messages, hasMore };
+}
+
+/** A page of as many messages as fit: the first read tells how many those are. */
+async function fittingPage(select: Select, limit: number, withSteps: boolean): Promise<StoredPage> {
+  const sizes = await select<{ text: number; steps: number }>(
+    `octet_length(m.content) AS text, ${withSteps ? "coalesce(octet_length(p.steps), 0)" : "0"} AS steps`,
+    limit + 1,
+  );
+  const fitting = Math.min(
+    limit,
+    countFitting(
+      sizes.map(({ text }) => text),
+      MAX_PAGE_BYTES,
+    ),
+    countFitting(
+      sizes.map(({ steps }) => steps),
+      MAX_STEPS_BYTES,
+    ),
+  );
+  const columns = withSteps ? `${MESSAGE_COLUMNS}, p.steps` : MESSAGE_COLUMNS;
+  const messages = await select<StoredMessage>(columns, fitting);
+  // All of them may have been removed between the two reads; then there is no place to go on from.
+  return { messages, hasMore: messages.length > 0 && sizes.length > messages.length };
 }
 
 export function createHistory({ read, slow }: Sql): StoredHistory {
@@ -159,32 +213,15 @@ export function createHistory({ read, slow }: Sql): StoredHistory {
       ),
 
     async page(query, long) {
-      const scope = await scopeOf(read, query);
-      if (!scope) return { messages: [], hasMore: false };
-      const { rest, params } = pageOf(scope, query);
-      const select = <T>(columns: string, limit: number) =>
-        (long ? slow : read)<T>(`SELECT ${columns} ${rest}`, [...params, limit]);
+      const { rest, params } = pageOf(query);
+      const from = long ? slow : read;
+      const select: Select = (columns, limit, how) =>
+        how === "written"
+          ? from(`SELECT ${columns} ${rest} ${limit}`, params)
+          : from(`SELECT ${columns} ${rest} ?`, [...params, limit]);
       const withSteps = query.include === "steps";
-      // The length stands beside a text, which is not read for it.
-      const sizes = await select<{ text: number; steps: number }>(
-        `octet_length(m.content) AS text, ${withSteps ? "coalesce(octet_length(p.steps), 0)" : "0"} AS steps`,
-        query.limit + 1,
-      );
-      const fitting = Math.min(
-        query.limit,
-        countFitting(
-          sizes.map(({ text }) => text),
-          MAX_PAGE_BYTES,
-        ),
-        countFitting(
-          sizes.map(({ steps }) => steps),
-          MAX_STEPS_BYTES,
-        ),
-      );
-      const columns = withSteps ? `${MESSAGE_COLUMNS}, p.steps` : MESSAGE_COLUMNS;
-      const messages = await select<StoredMessage>(columns, fitting);
-      // All of them may have been removed between the two reads; then there is no place to go on from.
-      return { messages, hasMore: messages.length > 0 && sizes.length > messages.length };
+      const short = withSteps ? undefined : await shortPage(select, query.limit);
+      return short ?? fittingPage(select, query.limit, withSteps);
     },
 
     async days(query) {
