@@ -1,5 +1,6 @@
 import type { Connection, Submittable } from "pg";
 import type { Row, StatementResult } from "../statement.ts";
+import { type Columns, type Named, type Names, newName } from "./names.ts";
 
 /** A statement as Postgres takes it: `$1`, `$2`… and texts. */
 export interface PostgresStatement {
@@ -9,7 +10,7 @@ export interface PostgresStatement {
 
 /** What `pg` tells of a result's columns and rows. */
 interface RowDescription {
-  fields: ReadonlyArray<{ name: string; dataTypeID: number }>;
+  fields: Columns;
 }
 interface DataRow {
   fields: ReadonlyArray<string | null>;
@@ -38,18 +39,32 @@ export function plainValue(type: number, text: string | null): string | number |
 const BEGIN = "BEGIN";
 
 /**
- * A name for each text that stands more than once in a transaction, so that the server reads it only once. The names end
- * with the transaction, because nothing is kept in a session; its last statement has none, for it comes after that.
+ * Names for the texts of a transaction that stand in it more than once, other than those that the connection keeps. They
+ * end with the transaction; its last statement has none, for it comes after that.
  */
-function namesOf(statements: readonly PostgresStatement[]): Map<string, string> {
-  const names = new Map<string, string>();
+function passingNames(
+  statements: readonly PostgresStatement[],
+  kept: ReadonlyMap<string, Named>,
+): Map<string, Named> {
+  const names = new Map<string, Named>();
   if (statements[0]?.text !== BEGIN) return names;
   const seen = new Set<string>();
   for (const { text } of statements.slice(0, -1)) {
-    if (seen.has(text)) names.set(text, names.get(text) ?? `unit_${names.size + 1}`);
+    if (seen.has(text) && !names.has(text) && !kept.has(text))
+      names.set(text, newName(`unit_${names.size + 1}`));
     seen.add(text);
   }
   return names;
+}
+
+function keptNames(statements: readonly PostgresStatement[], names: Names | undefined): Map<string, Named> {
+  const kept = new Map<string, Named>();
+  if (!names) return kept;
+  for (const { text } of statements) {
+    const named = kept.get(text) ?? names.of(text);
+    if (named) kept.set(text, named);
+  }
+  return kept;
 }
 
 /**
@@ -60,8 +75,7 @@ export class Batch implements Submittable {
   readonly done: Promise<StatementResult[]>;
   private readonly statements: readonly PostgresStatement[];
   private readonly results: StatementResult[] = [];
-  /** Of each text, as it is described once. */
-  private readonly columns = new Map<string, RowDescription["fields"]>();
+  private columns: Columns = [];
   private rows: Row[] = [];
   private failure: unknown;
   private resolve!: (results: StatementResult[]) => void;
@@ -69,14 +83,20 @@ export class Batch implements Submittable {
   /** Whether any of it was given to the connection. */
   sent = false;
 
-  /** The names that this transaction gives to statements. */
-  readonly names: ReadonlyMap<string, string>;
+  private readonly kept: ReadonlyMap<string, Named>;
+  private readonly passing: ReadonlyMap<string, Named>;
   private readonly left: Iterable<string>;
+  /** Where a text was sent with a name to keep. */
+  private readonly fresh: Array<{ at: number; named: Named }> = [];
 
-  /** @param left names of the transaction that failed just before on this connection */
-  constructor(statements: readonly PostgresStatement[], left: Iterable<string> = []) {
+  /**
+   * @param left names that the batch before, which failed, may have left on this connection
+   * @param names what the connection keeps by name, where it does
+   */
+  constructor(statements: readonly PostgresStatement[], left: Iterable<string> = [], names?: Names) {
     this.statements = statements;
-    this.names = namesOf(statements);
+    this.kept = keptNames(statements, names);
+    this.passing = passingNames(statements, this.kept);
     this.left = left;
     this.done = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -84,41 +104,73 @@ export class Batch implements Submittable {
     });
   }
 
+  /** Whether it relies on what an earlier batch left. */
+  get usesKept(): boolean {
+    return this.kept.size > this.fresh.length;
+  }
+
+  /** Names that it may have left, when it has failed. */
+  namesLeft(): string[] {
+    const unsure = this.fresh.filter(({ at }) => at >= this.results.length);
+    for (const { named } of unsure) named.sent = false;
+    return [...this.passing.values(), ...unsure.map(({ named }) => named)].map(({ name }) => name);
+  }
+
   submit(connection: Connection): void {
     this.sent = true;
     const { stream } = connection as unknown as { stream: { cork(): void; uncork(): void } };
     const wire = connection as unknown as Wire;
-    const seen = new Set<string>();
     stream.cork();
     forget(wire, this.left);
     for (const [at, { text, values }] of this.statements.entries()) {
       const last = at === this.statements.length - 1;
-      const name = last ? "" : (this.names.get(text) ?? "");
-      const first = name === "" || !seen.has(text);
+      const named = last ? this.kept.get(text) : this.nameOf(text);
+      const name = named?.name ?? "";
       // The last statement ends the transaction: behind it, a pooler may give the connection to someone else.
-      if (last) forget(wire, this.names.values());
+      if (last) {
+        forget(
+          wire,
+          [...this.passing.values()].map((passing) => passing.name),
+        );
+      }
+      const first = !named?.sent;
       if (first) wire.parse({ name, text, types: [] });
+      if (named && first) {
+        named.sent = true;
+        if (this.kept.has(text)) this.fresh.push({ at, named });
+      }
       wire.bind({
         statement: name,
         values: values.map((value) => (typeof value === "number" ? String(value) : value)),
       });
       if (first) wire.describe({ type: "P", name: "" });
       wire.execute({ portal: "", rows: 0 });
-      seen.add(text);
     }
+    this.columns = this.knownColumns();
     wire.sync();
     stream.uncork();
   }
 
+  private nameOf(text: string): Named | undefined {
+    return this.kept.get(text) ?? this.passing.get(text);
+  }
+
+  /** Of the statement that answers next, where they were described before. */
+  private knownColumns(): Columns {
+    const next = this.statements[this.results.length];
+    return (next && this.nameOf(next.text)?.columns) ?? [];
+  }
+
   handleRowDescription({ fields }: RowDescription): void {
-    this.columns.set(this.statements[this.results.length]!.text, fields);
+    this.columns = fields;
   }
 
   handleDataRow({ fields }: DataRow): void {
     const row: Row = {};
-    const columns = this.columns.get(this.statements[this.results.length]!.text)!;
+    const { columns } = this;
     try {
-      for (const [at, { name, dataTypeID }] of columns.entries()) {
+      for (let at = 0; at < columns.length; at++) {
+        const { name, dataTypeID } = columns[at]!;
         row[name] = plainValue(dataTypeID, fields[at] ?? null);
       }
     } catch (error) {
@@ -129,8 +181,11 @@ export class Batch implements Submittable {
 
   /** `text` ends with the number of rows, where the command has one: `INSERT 0 5`, `BEGIN`. */
   handleCommandComplete({ text }: CommandComplete): void {
+    const named = this.nameOf(this.statements[this.results.length]!.text);
+    if (named) named.columns ??= this.columns;
     this.results.push({ changes: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0, rows: this.rows });
     this.rows = [];
+    this.columns = this.knownColumns();
   }
 
   handleEmptyQuery(): void {}

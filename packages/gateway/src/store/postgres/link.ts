@@ -5,6 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { StatementResult } from "../statement.ts";
 import { Batch, type PostgresStatement } from "./batch.ts";
 import { type DatabaseError, isDatabaseError } from "./errors.ts";
+import { createNames, type Names } from "./names.ts";
 import { clientConfig, type PostgresPlace, prefersEncryption } from "./place.ts";
 
 /** The connection is gone, or nobody answers on it. */
@@ -21,13 +22,17 @@ export class LinkError extends Error {
 export interface Link {
   /**
    * Runs the statements as one transaction, for at most `limitMs`.
+   * @param plan `kept`: the server may keep its plans for these statements, which come often and with values that make
+   *   no difference to them
    * @throws DatabaseError when one failed; nothing was changed then
    * @throws LinkError when the connection broke; it is not usable any more
    */
-  run(statements: readonly PostgresStatement[], limitMs: number): Promise<StatementResult[]>;
+  run(statements: readonly PostgresStatement[], limitMs: number, plan?: "kept"): Promise<StatementResult[]>;
   /** Asks the server to give up what it is doing for this connection. */
   cancel(): void;
   readonly broken: boolean;
+  /** When it was opened, by the clock's `elapsed`. */
+  readonly since: number;
   close(): void;
 }
 
@@ -88,10 +93,17 @@ function sendCancel(client: Client): void {
   else messenger.connect(port, host);
 }
 
+/** A name of a statement that the server does not know, or whose answer would look different by now. */
+const NAME_LOST = "26000";
+const NAME_OLD = "0A000";
+/** Where names were lost: somebody stands between and does not say so. */
+const nameless = new WeakSet<PostgresPlace>();
+
 /** Opens a connection within `limitMs`. */
 export async function openLink(place: PostgresPlace, clock: Clock, limitMs = CONNECT_MS): Promise<Link> {
   const client = await connect(place, false, Math.min(limitMs, CONNECT_MS));
   let broken = false;
+  let names: Names | undefined;
   client.on("end", () => {
     broken = true;
   });
@@ -100,16 +112,19 @@ export async function openLink(place: PostgresPlace, clock: Clock, limitMs = CON
   });
 
   let left: readonly string[] = [];
-  const send = async (statements: readonly PostgresStatement[], limitMs: number) => {
-    const batch = new Batch(statements, left);
+  const send = async (statements: readonly PostgresStatement[], limitMs: number, plan?: "kept") => {
+    const batch = new Batch(statements, left, plan && names);
     left = [];
     const giveUp = clock.after(limitMs, () => destroy(client));
     try {
       client.query(batch);
       return await batch.done;
     } catch (error) {
-      if (isDatabaseError(error) && !isAboutTheConnection(error)) {
-        left = [...batch.names.values()];
+      const { code } = error as { code?: string };
+      if (code === NAME_LOST) nameless.add(place);
+      const aboutNames = batch.usesKept && (code === NAME_LOST || code === NAME_OLD);
+      if (isDatabaseError(error) && !aboutNames && !isAboutTheConnection(error)) {
+        left = batch.namesLeft();
         throw error;
       }
       if (error instanceof RangeError) throw error;
@@ -121,9 +136,14 @@ export async function openLink(place: PostgresPlace, clock: Clock, limitMs = CON
     }
   };
 
+  // Who stands between gives a connection to many clients in turn, and tells each of a process that does not exist.
+  const [answer] = await send([{ text: "SELECT pg_backend_pid() AS pid", values: [] }], limitMs);
+  if (answer!.rows[0]!.pid === inside(client).processID && !nameless.has(place)) names = createNames();
+
   return {
     run: send,
     cancel: () => sendCancel(client),
+    since: clock.elapsed(),
     get broken() {
       return broken;
     },

@@ -23,6 +23,8 @@ export const PATIENCE_MS = 4_500;
 const MIN_MS = 500;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+/** A connection is closed after this time, with all that the server keeps for it: plans age while tables grow. */
+const LIFETIME_MS = 900_000;
 
 export interface RunOptions {
   /** Cancels the work in the server. */
@@ -77,7 +79,8 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
   };
 
   const release = (share: Share, link: Link) => {
-    if (link.broken || closed) {
+    const old = clock.elapsed() - link.since > LIFETIME_MS;
+    if (link.broken || closed || old) {
       if (!link.broken) link.close();
       share.open--;
     } else share.idle.push(link);
@@ -145,7 +148,7 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
     const limit =
       lane === "long" ? LIMITS_MS.long + SILENCE_MS : Math.max(MIN_MS, deadline - clock.elapsed());
     try {
-      const results = await link.run(statements, limit);
+      const results = await link.run(statements, limit, lane === "long" ? undefined : "kept");
       answered();
       return results;
     } catch (error) {
