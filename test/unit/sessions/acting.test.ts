@@ -18,7 +18,7 @@ function rig(marked: boolean) {
     turns: { addPart: () => ({}) } as never,
     units: { commit: commit as never, holds: () => true },
     clock,
-    log: silentLogger,
+    trouble: { failed() {}, over() {} },
   });
   const emitter = createEmitter({
     deps: { clock, log: silentLogger, step() {}, media: {} as never },

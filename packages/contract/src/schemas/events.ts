@@ -40,6 +40,8 @@ export const turnEvent = lazy(() =>
       session_id: z.string(),
       duration_ms: z.number().optional(),
       interrupted: z.literal(true).optional(),
+      /** The store could not take the reply: it is kept for ten minutes, and stored as soon as possible. */
+      stored: z.literal(false).optional(),
       attachments: z.array(attachment()).optional(),
       usage: usage().optional(),
     }),

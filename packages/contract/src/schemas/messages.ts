@@ -82,6 +82,8 @@ export const messageReply = lazy(() =>
     session_id: z.string(),
     duration_ms: z.number(),
     interrupted: z.literal(true).optional(),
+    /** The store could not take the reply: it is kept for ten minutes, and stored as soon as possible. */
+    stored: z.literal(false).optional(),
     attachments: z.array(attachment()).optional(),
     usage: usage(),
   }),

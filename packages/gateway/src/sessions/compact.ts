@@ -86,7 +86,10 @@ export function createCompaction(room: {
     /** Throws `SESSION_BUSY`, `CAPACITY`, `AGENT_FAILED`. */
     async compact(agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<Compacted> {
       if (turns.running(row.uuid)) throw new GatewayError("SESSION_BUSY");
-      return holds.during(row.uuid, async () => summarise(agent, await room.current(row), keyId));
+      return holds.during(row.uuid, async () => {
+        await turns.unstored.flush(row.uuid);
+        return summarise(agent, await room.current(row), keyId);
+      });
     },
 
     /** Starts the session's process without a turn; a failure shows at the next message. */

@@ -16,6 +16,7 @@ import { recoverTurns } from "./recovery.ts";
 import { withNotes } from "./turn-context.ts";
 import type { Turn, TurnEnding, TurnRequest } from "./turn-types.ts";
 import { createTurns } from "./turns.ts";
+import { createDecider, type WaitLimits } from "./waiting.ts";
 
 export { COMMANDS, type Command, parseCommand } from "./commands.ts";
 export type {
@@ -68,11 +69,6 @@ export interface Incoming {
   closing?: (ending: TurnEnding) => readonly Change<unknown>[];
 }
 
-interface WaitLimits {
-  ms: number;
-  signal: AbortSignal;
-}
-
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
   const { clock, store } = deps;
@@ -94,6 +90,9 @@ export function createSessions(deps: SessionDeps) {
   /** A session as it is now: what was read before the session was held may be out of date. */
   const current = (row: SessionRow) => require(row.agent_id, row.chat_id, row.uuid);
   const isBusy = (uuid: string) => turns.running(uuid) !== undefined || holds.has(uuid);
+  const { unstored } = turns;
+  /** No turn begins in it for the moment. */
+  const isClosed = (uuid: string) => isBusy(uuid) || unstored.has(uuid);
   /**
    * Reads the session while nothing else can begin in it, and calls `act` before that changes. Throws
    * `SESSION_NOT_FOUND`, `SESSION_BUSY`.
@@ -104,27 +103,13 @@ export function createSessions(deps: SessionDeps) {
     sessionId: string,
     act: (row: SessionRow) => T,
   ): Promise<T> => {
+    if (unstored.has(sessionId)) await unstored.flush(sessionId);
     if (!isBusy(sessionId))
       return holds.during(sessionId, async () => act(await require(agentId, chatId, sessionId)));
     await require(agentId, chatId, sessionId);
     throw new GatewayError("SESSION_BUSY");
   };
-  /** Asks for a decision each time a place of the agent may have become free; false when there is none in time. */
-  const decide = async (
-    agentId: string,
-    { ms, signal }: WaitLimits,
-    decision: () => boolean | undefined,
-  ): Promise<boolean> => {
-    const end = clock.elapsed() + ms;
-    while (!signal.aborted) {
-      const decided = decision();
-      if (decided !== undefined) return decided;
-      const left = end - clock.elapsed();
-      if (left <= 0) break;
-      await pool.freed(agentId, left, signal);
-    }
-    return false;
-  };
+  const decide = createDecider(clock, pool);
   /** That of a ready process, unless that would have to be told a history first. */
   const newId = (agent: AgentConfig, chatId: string, history?: TurnRequest["history"]) =>
     (history ? undefined : pool.takeSpare(agent, chatId)) ?? randomUUID();
@@ -158,6 +143,7 @@ export function createSessions(deps: SessionDeps) {
   const removeNow = async (row: SessionRow) => {
     // The session is held by now, so no other turn can begin behind the one that is stopped here.
     await stop(row);
+    await unstored.flush(row.uuid);
     const known = await store.sessions.find(row.agent_id, row.chat_id, row.uuid);
     if (!known) return;
     await dropProcess(row);
@@ -189,10 +175,10 @@ export function createSessions(deps: SessionDeps) {
     places: pool.places,
     attach: (row: SessionRow, viewer: ScreenViewer) => attach(pool.get(row.uuid), viewer, clock),
 
-    isBusy,
+    isBusy: isClosed,
     /** Resolves to true once the session is not busy, or to false after `ms` or when `signal` aborts. */
     idle: (agentId: string, sessionId: string, limits: WaitLimits): Promise<boolean> =>
-      decide(agentId, limits, () => (isBusy(sessionId) ? undefined : true)),
+      decide(agentId, limits, () => (isClosed(sessionId) ? undefined : true)),
     /**
      * Resolves to true once a turn of the session (without an id: of a new one) can begin, or to false after `ms`, when
      * `signal` aborts, or as soon as the session is busy. It reserves nothing, so `send` may find that somebody else was
@@ -202,7 +188,7 @@ export function createSessions(deps: SessionDeps) {
       decide(agentId, limits, () => {
         const agent = deps.agent(agentId);
         if (!agent) return true;
-        if (sessionId !== undefined && isBusy(sessionId)) return false;
+        if (sessionId !== undefined && isClosed(sessionId)) return false;
         return pool.hasRoom(agent, sessionId) ? true : undefined;
       }),
 
@@ -326,6 +312,7 @@ export function createSessions(deps: SessionDeps) {
     async clear(row: SessionRow) {
       if (isBusy(row.uuid)) throw new GatewayError("SESSION_BUSY");
       await holds.during(row.uuid, async () => {
+        await unstored.flush(row.uuid);
         const { id } = await current(row);
         await dropProcess(row);
         const blank = {
@@ -350,6 +337,7 @@ export function createSessions(deps: SessionDeps) {
         () => stop(row),
         async () => {
           await stop(row);
+          await unstored.flush(row.uuid);
           await dropProcess(row);
           const data = dataOf(row);
           const restarted = deps.feed.event({ type: "session.restarted", agentId: agent.id, data });
@@ -391,6 +379,7 @@ export function createSessions(deps: SessionDeps) {
       turns.refuse();
       pool.dropIdle();
       await Promise.all(turns.allRunning().map((turn) => turn.stop("shutdown")));
+      await unstored.close();
     },
     /** Ends every process. */
     close: pool.close,

@@ -6,6 +6,8 @@ import type { AgentUnits, Store } from "../store/index.ts";
 /** A fast turn ends before its text would be stored twice; of a slow one, a crash loses no more than this. */
 const FIRST_PART_MS = 25;
 const PART_EVERY_MS = 60;
+/** After a failure; nothing is lost meanwhile but by a crash. */
+const AGAIN_MS = 1_000;
 
 /** Stores the text of a running turn piece by piece, so that it survives a crash. */
 export interface PartWriter {
@@ -17,26 +19,57 @@ export interface PartWriter {
   end(): boolean;
 }
 
+/** Tells once that text cannot be stored, however many turns run, until some can. */
+export interface PartTrouble {
+  failed(error: unknown): void;
+  over(): void;
+}
+
+export function createPartTrouble(log: Logger): PartTrouble {
+  let told = false;
+  return {
+    failed(error) {
+      if (!told) log.error({ err: error }, "could not store partial text; trying again");
+      told = true;
+    },
+    over() {
+      if (told) log.info({}, "partial text is stored again");
+      told = false;
+    },
+  };
+}
+
 export function createPartWriter(room: {
   requestId: string;
   turns: Store["turns"];
   units: AgentUnits;
   clock: Clock;
-  log: Logger;
+  trouble: PartTrouble;
 }): PartWriter {
-  const { requestId, clock, log } = room;
+  const { requestId, clock, trouble } = room;
   let cancel = () => {};
   let armed = false;
   /** Text received since the last row. */
   let waiting = growingText();
   let written = false;
   let ended = false;
+  /** One at a time: what could not be stored comes before what follows it. */
+  let writing: Promise<void> | undefined;
 
   const write = async () => {
     const text = waiting.toString();
     waiting = growingText();
     written = true;
-    await room.units.commit(room.turns.addPart(requestId, text));
+    try {
+      await room.units.commit(room.turns.addPart(requestId, text));
+      trouble.over();
+    } catch (error) {
+      waiting = growingText(text + waiting.toString());
+      trouble.failed(error);
+      throw error;
+    } finally {
+      writing = undefined;
+    }
   };
   const arm = (ms: number) => {
     armed = true;
@@ -44,9 +77,14 @@ export function createPartWriter(room: {
   };
   const save = () => {
     if (ended) return;
-    if (waiting.length > 0)
-      write().catch((error) => log.error({ err: error }, "could not store partial text"));
     arm(PART_EVERY_MS);
+    if (waiting.length === 0 || writing) return;
+    writing = write();
+    writing.catch(() => {
+      if (ended) return;
+      cancel();
+      arm(AGAIN_MS);
+    });
   };
 
   return {
@@ -56,7 +94,9 @@ export function createPartWriter(room: {
       if (!armed) arm(FIRST_PART_MS);
     },
     async mark() {
-      if (!ended) await write();
+      if (ended) return;
+      writing ??= write();
+      await writing;
     },
     end() {
       ended = true;

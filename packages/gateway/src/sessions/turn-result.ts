@@ -18,6 +18,8 @@ export interface TurnResult {
   usage?: Usage;
   /** False when the end of the turn could not be written. */
   stored: boolean;
+  /** If its end is kept for the store to come back: resolves when it is stored, or given up. */
+  settled?: Promise<void>;
   /** True when it could not, because another gateway has taken the agent. */
   lost?: boolean;
 }
@@ -68,6 +70,7 @@ export function lastEvent(result: TurnResult, sessionId: string): TurnEvent {
     ...(result.usage && { usage: result.usage }),
     ...(result.attachments.length > 0 && { attachments: result.attachments }),
     ...(result.status === "interrupted" && { interrupted: true }),
+    ...(!result.stored && { stored: false }),
   };
 }
 

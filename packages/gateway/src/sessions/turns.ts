@@ -9,6 +9,7 @@ import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
 import type { Place } from "./place.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps, SharedFile } from "./ports.ts";
+import { closeCutOff } from "./recovery.ts";
 import { createSilenceWatch, DEFAULT_SILENT_SECONDS } from "./silence.ts";
 import { tellEnd, tellStart } from "./tell.ts";
 import { TextOverflow } from "./turn-cap.ts";
@@ -16,9 +17,10 @@ import { firstMessages, historyOf, resumeState } from "./turn-context.ts";
 import { createEmitter } from "./turn-emit.ts";
 import { endChanges, settleOutcome } from "./turn-end.ts";
 import { createTurnLog } from "./turn-log.ts";
-import { createPartWriter } from "./turn-parts.ts";
+import { createPartTrouble, createPartWriter } from "./turn-parts.ts";
 import { failureOf, isSentence, lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
 import type { StopReason, Turn, TurnRequest } from "./turn-types.ts";
+import { createUnstored, notYetStored } from "./unstored.ts";
 
 /** After an interrupt, a runtime has this long to end the turn before the turn is ended without it. */
 const INTERRUPT_GRACE_MS = 7_000;
@@ -30,6 +32,14 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
   const running = new Map<string, Turn>();
   const kept = new Map<string, Turn[]>();
   const keep = createKeeper(deps, kept);
+  const partTrouble = createPartTrouble(log);
+  const unstored = createUnstored({
+    turns: store.turns,
+    clock,
+    log,
+    closeCutOff: (agentId, requestId, units) => closeCutOff(agentId, requestId, units, deps),
+    freed: pool.ringAll,
+  });
 
   let refusing = false;
 
@@ -68,7 +78,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     let ending = false;
     // If the agent is lost and taken again meanwhile, this turn is one of those that were closed for it.
     const units = store.forAgent(agent.id);
-    const parts = createPartWriter({ requestId, turns: store.turns, units, clock, log });
+    const parts = createPartWriter({ requestId, turns: store.turns, units, clock, trouble: partTrouble });
     const agentSays = createEmitter({
       deps,
       agentId: agent.id,
@@ -220,7 +230,8 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       const worked = replied || failure !== undefined || steps.length > 0;
       const token = place.runtime?.resumeToken;
       const message = request.kind !== "compact" && worked ? store.ids.message() : undefined;
-      const upto = message ?? stored ?? (row && token ? await store.messages.last(row.id, userId) : 0);
+      const latest = () => (row && token ? store.messages.last(row.id, userId).catch(() => undefined) : 0);
+      const upto = message ?? stored ?? (await latest());
       const changes = [
         ...endChanges(store, {
           agentId: agent.id,
@@ -232,7 +243,10 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
           message,
           steps,
           dropParts,
-          program: token && !apart && place.runtimeType ? { type: place.runtimeType, token, upto } : null,
+          program:
+            token && !apart && place.runtimeType && upto !== undefined
+              ? { type: place.runtimeType, token, upto }
+              : null,
         }),
         ...used.change,
         ...(request.closing?.({ result, reason, produced }) ?? []),
@@ -243,10 +257,16 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         await units.commit(...changes);
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the reply");
-        result.status = "failed";
         result.stored = false;
-        result.lost = error instanceof FencedError;
-        result.error = result.lost ? NOT_HERE : "Could not store the reply; the disk may be full.";
+        if (error instanceof FencedError) {
+          result.status = "failed";
+          result.lost = true;
+          result.error = NOT_HERE;
+        } else {
+          const bytes = Buffer.byteLength(JSON.stringify([text, steps, attachments, files]));
+          const end = { agentId: agent.id, sessionId: uuid, requestId, units, changes, bytes };
+          result.settled = unstored.keep(end);
+        }
       }
       deps.step("after-assistant-row");
       if (replied) deps.counters.sent(agent.id);
@@ -339,6 +359,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     if (refusing) throw new GatewayError("UNAVAILABLE", "The gateway is stopping.");
     if (!store.forAgent(agent.id).holds()) throw new FencedError();
     if (running.has(uuid) || (holds.has(uuid) && !request.holds)) throw new GatewayError("SESSION_BUSY");
+    if (unstored.has(uuid)) throw notYetStored();
     const place = pool.reserve(agent, { chatId: session.chat_id, sessionId: uuid });
     try {
       return begin(request, place);
@@ -356,6 +377,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       pool.refuse();
     },
     running: (sessionId: string) => running.get(sessionId),
+    unstored,
     allRunning: () => [...running.values()],
     /** Finished turns of a session that can still be read, newest last. */
     kept: (sessionId: string): readonly Turn[] => kept.get(sessionId) ?? [],

@@ -40,6 +40,7 @@ export {
   type SeenNode,
 } from "./directory.ts";
 export type { ExportedMessage } from "./exports.ts";
+export { cannotStoreNow } from "./failure.ts";
 export type { HistoryFiles } from "./files.ts";
 export {
   IMPORT_FAILED,
@@ -83,7 +84,7 @@ export type { Positions, StoredPlace } from "./sql/positions.ts";
 export type { RuntimeState, SessionRow, SessionValues, StoredSessions } from "./sql/sessions.ts";
 export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
-export type { StoredTurns } from "./sql/turns.ts";
+export { hasEnded, type RunningTurn, type StoredTurns } from "./sql/turns.ts";
 export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
 export type { Loss, StoreFacts, StoreVersions };
 

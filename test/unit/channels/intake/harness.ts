@@ -28,7 +28,13 @@ interface RunningTurn {
   log: { text: string; trouble: string | undefined };
   end(
     text?: string,
-    how?: { reason?: "shutdown"; produced?: boolean; result?: Partial<EndedTurn> },
+    how?: {
+      reason?: "shutdown";
+      produced?: boolean;
+      result?: Partial<EndedTurn>;
+      /** The store cannot take the end before this. */
+      kept?: Promise<void>;
+    },
   ): Promise<void>;
 }
 
@@ -121,17 +127,18 @@ export function startIntake({
         told: incoming.told,
         log,
         again: incoming.again,
-        async end(text = incoming.text, { reason, produced = true, result: more = {} } = {}) {
+        async end(text = incoming.text, { reason, produced = true, result: more = {}, kept } = {}) {
           await between("agent");
           const result: EndedTurn = {
             status: reason ? "interrupted" : "done",
             text,
             attachments: [],
             files: [],
-            stored: true,
             ...more,
           };
-          if (result.stored) await store.commit(...incoming.closing({ result, reason, produced }));
+          const commitEnd = () => store.commit(...incoming.closing({ result, reason, produced }));
+          if (kept) result.settled = kept.then(commitEnd).then(() => {});
+          else await commitEnd();
           busy.delete(id);
           freed.ring("a");
           resolve(result);

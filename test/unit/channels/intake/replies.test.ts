@@ -20,7 +20,6 @@ describe("what the end of a turn says in a chat", () => {
         text,
         attachments: [],
         files: [],
-        stored: true,
         ...(more.error !== undefined && { error: more.error }),
       },
       reason: more.reason,
@@ -81,22 +80,23 @@ describe("what the end of a turn says in a chat", () => {
     expect(rig.notes()).toEqual(["done The agent said nothing."]);
   });
 
-  it("goes out later if it could not be stored, however often that fails", async () => {
-    let failing = 2;
+  it("waits while the end of its turn is kept for the store, and goes out once when it is stored [AWAY-2]", async () => {
     const rig = startIntake();
-    const { write } = rig.db;
     await rig.say("one");
     await settled();
-    rig.db.write = (...unit) => (failing-- > 0 ? Promise.reject(new Error("disk full")) : write(...unit));
-    await rig.turns[0]!.end("the answer", { result: { stored: false } });
+    const kept = Promise.withResolvers<void>();
+    await rig.turns[0]!.end("the answer", { kept: kept.promise });
+    await rig.say("two");
     for (let n = 0; n < 4; n++) {
       await settled();
       rig.clock.advance(1_000);
     }
+    expect([rig.out.texts(), rig.turns.length]).toEqual([[], 1]);
+    kept.resolve();
     await settled();
     expect(rig.out.texts()).toEqual(["the answer"]);
-    expect(rig.log.lines).toHaveLength(2);
-    expect(rig.notes()).toEqual(["done null"]);
+    expect(rig.turns).toHaveLength(2);
+    expect(rig.notes()[0]).toBe("done null");
   });
 });
 

@@ -23,7 +23,8 @@ export interface EndedTurn {
   error?: string;
   attachments: ReadonlyArray<{ type: "image" | "file"; url: string }>;
   files: ReadonlyArray<{ path: string; name: string; mime: string }>;
-  stored: boolean;
+  /** Present if its end could not be stored yet: resolves when it is, or was given up. */
+  settled?: Promise<void>;
 }
 export interface TurnEnd {
   result: EndedTurn;

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
-import { sleep } from "../../lib/clock.ts";
-import { type AgentUnits, type Change, FencedError, type InboxRow } from "../../store/index.ts";
+import type { Change, InboxRow } from "../../store/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
 import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
@@ -12,7 +11,6 @@ import { watchTrouble } from "./trouble.ts";
 
 /** A turn is interrupted after this plus `gateway.turns.hardCapMs`, like one that came over HTTP. */
 const SOFT_MS = 60_000;
-const STORE_RETRY_MS = 1_000;
 
 /** A message with its row. */
 export interface Taken {
@@ -106,7 +104,6 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
     const target = targetOf(message, row.received_at);
     const endWorking = adapter?.working?.(target);
     const requestId = randomUUID();
-    const units = store.forAgent(row.agent_id);
     let endProgress: () => void = () => {};
     try {
       kept.media ??= await Promise.all(
@@ -153,8 +150,8 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
         hideProgress();
       };
       const result = await turn.done;
-      if (!result.stored)
-        await storeLater(units, () => answer(rows, message, { result, reason: undefined, produced: true }));
+      // Its reply goes out once it is stored, and not before.
+      await result.settled;
     } finally {
       endProgress();
       endWorking?.();
@@ -181,21 +178,6 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
         () => delivery.wake(place, row.chat_id),
         (error) => log.warn({ err: error }, "could not store a notice"),
       );
-  };
-
-  /** The reply could not be stored with the end of its turn (a full disk); retries until it is. */
-  const storeLater = async (units: AgentUnits, changes: () => Change<unknown>[]): Promise<void> => {
-    while (!stopped.aborted) {
-      try {
-        await units.commit(...changes());
-        return;
-      } catch (error) {
-        // Whoever owns the agent now decides about the message.
-        if (error instanceof FencedError) return;
-        log.error({ err: error }, "could not store a reply; trying again");
-        await sleep(clock, STORE_RETRY_MS, stopped);
-      }
-    }
   };
 
   return {

@@ -98,6 +98,7 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       duration_ms: result.durationMs,
       usage: result.usage!,
       ...(result.status === "interrupted" && { interrupted: true as const }),
+      ...(!result.stored && { stored: false as const }),
       ...(result.attachments.length > 0 && { attachments: result.attachments }),
     };
   };

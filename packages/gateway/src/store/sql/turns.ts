@@ -24,6 +24,8 @@ export interface StoredTurns {
   start(session: string, turn: NewTurn): Change<boolean>;
   /** Ends the running turn of a session. */
   end(session: string, state: Exclude<Tables["turns"]["state"], "running">, now: number): Change;
+  /** Fails the whole unit, with an error for which {@link hasEnded} is true, where the turn does not run any more. */
+  mustRun(requestId: string): Change;
   /** Ends a turn that a crash cut off; its session may be gone. */
   cutOff(requestId: string, now: number): Change;
   addPart(requestId: string, text: string): Change;
@@ -33,6 +35,12 @@ export interface StoredTurns {
   /** Pieces of a running turn's text, in order. One may be empty; none means that the agent has sent nothing. */
   parts(requestId: string): Promise<string[]>;
 }
+
+/** Whether a unit failed because the turn that it was to end had ended before. */
+export const hasEnded = (error: unknown): boolean =>
+  error instanceof Error &&
+  /not.null constraint/i.test(error.message) &&
+  error.message.includes("turn_parts");
 
 type RunningRow = Pick<Tables["turns"], "request_id" | "key_id" | "told_chars"> &
   Pick<Tables["sessions"], "agent_id" | "model"> &
@@ -61,6 +69,15 @@ export function createTurns({ read }: Sql): StoredTurns {
           state,
           now,
           session,
+        ),
+      ),
+    mustRun: (requestId) =>
+      change(
+        // Inserts nothing, or breaks the unit.
+        sql(
+          `INSERT INTO turn_parts (request_id, text) SELECT '', NULL
+           WHERE NOT EXISTS (SELECT 1 FROM turns WHERE state = 'running' AND request_id = ?)`,
+          requestId,
         ),
       ),
     cutOff: (requestId, now) =>
