@@ -8,5 +8,7 @@ export const connectors = {
   "CONN-4": "allowTools names connectors' tools; without one of a connector's, the agent does not get it",
   "CONN-5": "a file with secrets is private, goes with its process, and after a kill at the next start",
   "CONN-6": "a change reaches a session before its next turn",
+  "CONN-8":
+    "among the tools of a program that the gateway does not know, one is a connector's only if its name says so with `mcp`",
   "CONN-7": "a connector that cannot be used is left out with a line in the log; the others work",
 } as const;

@@ -19,6 +19,7 @@ export const rooms = {
   "HIST-12":
     "import adds lines, skips those present, and can be repeated; a bad line is 400 naming the line and nothing stays",
   "HIST-13": "what was imported can be paged and searched",
+  "HIST-14": "a clean-up keeps each file that a message or a session's settings name when its turn comes",
   "MEDIA-1": "upload: raw body, mediaPath; the extension of X-Filename is kept",
   "MEDIA-2":
     "upload errors: 400 no body, 413 over the limit, 415 unsupported or content that is something else",

@@ -3,12 +3,14 @@ import { mkdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RetentionAgent } from "../../../packages/gateway/src/history/index.ts";
+import { sweepMedia } from "../../../packages/gateway/src/history/media-sweep.ts";
 import { createRetention } from "../../../packages/gateway/src/history/retention.ts";
 import { isDue, nextHour } from "../../../packages/gateway/src/history/retention-time.ts";
 import { createJobs } from "../../../packages/gateway/src/jobs/index.ts";
 import type { Clock } from "../../../packages/gateway/src/lib/clock.ts";
 import { type LocalHour, localHour } from "../../../packages/gateway/src/lib/local-time.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import type { MediaReferences } from "../../../packages/gateway/src/store/index.ts";
 import { kinds, newId, type Store } from "./store.ts";
 
 const DAY = 86_400_000;
@@ -255,6 +257,40 @@ describe.each(kinds)("retention in $kind", ({ open }) => {
     ].filter((name) => existsSync(join(root, name)));
     expect(there).toEqual(["used.png", "config.png", "fresh.png", "link", "file-link.png"]);
     expect(existsSync(join(outside, "file.png"))).toBe(true);
+  });
+
+  it("keeps a file that the settings of a session begin to name while the clean-up runs [HIST-14]", async () => {
+    const root = join(store.mediaDir, "a");
+    await mkdir(root, { recursive: true });
+    const old = (now - 2 * DAY) / 1000;
+    const names = ["a.png", 'la"te.png', "l_te.png", "l%te.png"];
+    for (const name of names) {
+      await writeFile(join(root, name), "x");
+      await utimes(join(root, name), old, old);
+    }
+    const { media } = store.rows;
+    let asked = 0;
+    const references: MediaReferences = {
+      async isNamed(agentId: string, path: string) {
+        asked++;
+        if (asked === 1)
+          await store.write({
+            sql: "UPDATE sessions SET video_config = ? WHERE agent_id = 'a'",
+            params: [JSON.stringify({ image_refs: ['la"te.png', "lxte.png", "a.png"] })],
+          });
+        return media.isNamed(agentId, path);
+      },
+    };
+    const removed = await sweepMedia(
+      references,
+      "a",
+      root,
+      Date.now() + 2 * DAY,
+      new AbortController().signal,
+    );
+    // A name is no pattern.
+    expect(removed).toBe(2);
+    expect(names.filter((name) => existsSync(join(root, name)))).toEqual(["a.png", 'la"te.png']);
   });
 
   it("prunes finished turns older than a week", async () => {

@@ -127,6 +127,10 @@ describe.each(drivers)("history in $driver", ({ open }) => {
   it("a file counts as referred to by a message, or by the settings of a session [ROWS-1]", async () => {
     await say(store, [said(1, 1)]);
     expect(await store.media.isNamed("a", "2026/x.png")).toBe(false);
-    expect(await store.media.settings("a")).toBe("");
+    const image = { sql: "UPDATE sessions SET image_config = ?", params: ['{"image_ref":"2026/x.png"}'] };
+    await store.commit(change(image));
+    expect(await store.media.isNamed("a", "2026/x.png")).toBe(true);
+    expect(await store.media.isNamed("a", "2026/y.png")).toBe(false);
+    expect(await store.media.isNamed("b", "2026/x.png")).toBe(false);
   });
 });

@@ -12,7 +12,6 @@ export async function sweepMedia(
   now: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const settings = await references.settings(agentId);
   let removed = 0;
   const top = await openRoot(root).catch(() => null);
   if (!top) return 0;
@@ -21,7 +20,6 @@ export async function sweepMedia(
       if (signal.aborted) break;
       const stats = await folder.stat(name);
       if (!stats?.isFile() || now - Math.max(stats.mtimeMs, stats.ctimeMs) < MIN_AGE_MS) continue;
-      if (settings.includes(path)) continue;
       // Asked last: nothing but the call that removes the file comes after it.
       if (await references.isNamed(agentId, path)) continue;
       await folder.remove(name).then(

@@ -19,9 +19,14 @@ const ALL = ["reject_always", "reject_once", "allow_always", "allow_once"].map(o
 function permission(
   call: Record<string, unknown>,
   allowTools: boolean | readonly string[],
-  { options = ALL, known = undefined as string | undefined, cancelled = false } = {},
+  { options = ALL, known = undefined as string | undefined, cancelled = false, program = "opencode" } = {},
 ) {
-  const rules = { allowTools, ownTools: ["share_file"], servers: ["crm"] };
+  const rules = {
+    allowTools,
+    ownTools: ["share_file"],
+    servers: ["crm"],
+    knownProgram: program === "opencode",
+  };
   const { outcome } = answerPermission({ toolCall: call, options }, rules, () => known, cancelled);
   return (outcome as { optionId?: string; outcome: string }).optionId ?? "cancelled";
 }
@@ -54,6 +59,15 @@ describe("permission", () => {
     ["nothing to go by", {}, ["Read"], "id-reject_once"],
   ])("%s", (_, call, allowTools, wanted) => {
     expect(permission(call, allowTools)).toBe(wanted);
+  });
+
+  test("a program that nobody knows may have a tool of its own whose name begins like a connector's [CONN-8]", () => {
+    const asked = (name: string) => permission({ name }, ["mcp__crm"], { program: "other" });
+    expect(asked("crm_drop")).toBe("id-reject_once");
+    expect(asked("crm/drop")).toBe("id-reject_once");
+    expect(asked("mcp__crm__drop")).toBe("id-allow_once");
+    expect(asked("mcp.crm.drop")).toBe("id-allow_once");
+    expect(asked("gateway_share_file")).toBe("id-allow_once");
   });
 
   test("takes what the agent offers: the lasting option where there is no other, else a cancellation", () => {

@@ -8,6 +8,8 @@ export interface PermissionRules {
   ownTools: readonly string[];
   /** Names of the tool servers outside the gateway. */
   servers: readonly string[];
+  /** Whether the gateway knows the agent program, and so how it names tools. */
+  knownProgram: boolean;
 }
 
 const ALLOW = ["allow_once", "allow_always"] as const;
@@ -47,15 +49,17 @@ export function toolName(call: Fields): string | null {
 }
 
 /** Whether a tool of this name may be used; one without a name only where all may. */
-export function mayUse(name: string | null, { allowTools, ownTools, servers }: PermissionRules): boolean {
+export function mayUse(name: string | null, rules: PermissionRules): boolean {
+  const { allowTools, ownTools, servers, knownProgram } = rules;
   if (allowTools === true) return true;
   if (name === null) return false;
-  const own = toolOf(GATEWAY_SERVER, name);
+  const own = toolOf(GATEWAY_SERVER, name, true);
   if (own !== undefined && ownTools.includes(own)) return true;
   if (!Array.isArray(allowTools)) return false;
   if (listAllows(allowTools, name)) return true;
   return servers.some((server) => {
-    const tool = toolOf(server, name);
+    // `crm_drop` may be a tool of the program's own.
+    const tool = toolOf(server, name, knownProgram);
     return tool !== undefined && listAllows(allowTools, `mcp__${server}__${tool}`);
   });
 }
@@ -63,7 +67,9 @@ export function mayUse(name: string | null, { allowTools, ownTools, servers }: P
 /**
  * The tool of this server that a name means. Agents join a server's name and its tool's in ways of their own:
  * `mcp__gateway__x`, `mcp_gateway_x`, `gateway_x`, `mcp.gateway.x`, `gateway/x`.
+ *
+ * @param bare whether a name may do without `mcp` in front
  */
-function toolOf(server: string, name: string): string | undefined {
-  return new RegExp(`^(?:mcp(?:__?|[./]))?${server}(?:__|[_./:-])(.+)$`).exec(name)?.[1];
+function toolOf(server: string, name: string, bare: boolean): string | undefined {
+  return new RegExp(`^(?:mcp(?:__?|[./]))${bare ? "?" : ""}${server}(?:__|[_./:-])(.+)$`).exec(name)?.[1];
 }

@@ -34,6 +34,7 @@ export async function openAcpSession(
     allowTools: options.allowTools,
     ownTools: options.tools.map((tool) => tool.name),
     servers: Object.keys(options.mcpServers),
+    knownProgram: false,
   };
   const commandsKnown = Promise.withResolvers<void>();
   let facts = NO_FACTS;
@@ -75,6 +76,7 @@ export async function openAcpSession(
     throw signal.aborted ? new Error(CANCELLED) : error;
   });
   const { link, traits, program } = agent;
+  rules.knownProgram = program !== undefined;
   undo.defer(() => link.process.close());
   const onAbort = () => link.process.kill("SIGKILL");
   signal.addEventListener("abort", onAbort);

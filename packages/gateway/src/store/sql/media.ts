@@ -2,28 +2,27 @@ import type { Sql } from "./port.ts";
 
 /** Which files of an agent's media folder the store refers to. */
 export interface MediaReferences {
-  /** Whether a message names the file. */
+  /** Whether a message, or the image or video settings of a session, name the file. */
   isNamed(agentId: string, path: string): Promise<boolean>;
-  /** The image and video settings of all sessions as one text, in which any of their files stands by its path. */
-  settings(agentId: string): Promise<string>;
 }
 
-export function createMedia({ read, slow }: Sql): MediaReferences {
+/** A pattern for what holds this text, with `!` as the escape character. */
+const holding = (text: string) => `%${text.replace(/[%_!]/g, "!$&")}%`;
+
+export function createMedia({ read }: Sql): MediaReferences {
   return {
     async isNamed(agentId, path) {
-      const rows = await read("SELECT 1 FROM message_media WHERE agent_id = ? AND path = ? LIMIT 1", [
-        agentId,
-        path,
-      ]);
-      return rows.length > 0;
-    },
-    async settings(agentId) {
-      const rows = await slow<{ text: string }>(
-        `SELECT coalesce(image_config, '') || coalesce(video_config, '') AS text FROM sessions
-         WHERE agent_id = ? AND (image_config IS NOT NULL OR video_config IS NOT NULL)`,
-        [agentId],
+      // As the settings, which are JSON, have it.
+      const name = holding(JSON.stringify(path).slice(1, -1));
+      const rows = await read(
+        `SELECT 1 FROM message_media WHERE agent_id = ? AND path = ?
+         UNION ALL
+         SELECT 1 FROM sessions WHERE agent_id = ?
+           AND (image_config LIKE ? ESCAPE '!' OR video_config LIKE ? ESCAPE '!')
+         LIMIT 1`,
+        [agentId, path, agentId, name, name],
       );
-      return rows.map(({ text }) => text).join("\n");
+      return rows.length > 0;
     },
   };
 }
