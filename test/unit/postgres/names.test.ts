@@ -84,6 +84,18 @@ describe.skipIf(withoutPostgres())("the plans of frequent statements (needs Post
     expect(await names()).toBe(0);
   });
 
+  it("have names that no other connection uses, in case a pooler goes unnoticed [STORE-PLANS-1]", async () => {
+    const place = await postgresStore();
+    const names = [];
+    for (const { link, run } of [await opened(place), await opened(place)]) {
+      for (let round = 0; round < 3; round++) await run(add(1, 1));
+      const [answer] = await link.run([statement("SELECT name FROM pg_prepared_statements")], LIMIT_MS);
+      names.push(...answer!.rows.map(({ name }) => name));
+    }
+    expect(names).toHaveLength(2);
+    expect(new Set(names).size).toBe(2);
+  });
+
   it.skipIf(withoutPgbouncer())("are not kept behind a pooler [STORE-PLANS-1, STORE-POOLER-1]", async () => {
     const own = await postgresStore();
     await using pooler = await transactionPooler(Number(new URL(own.url).port));

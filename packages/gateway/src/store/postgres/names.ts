@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 /** Columns of a result, as `pg` tells of them. */
 export type Columns = ReadonlyArray<{ name: string; dataTypeID: number }>;
 
@@ -30,6 +32,8 @@ const MAX_TEXTS = 1000;
 export function createNames(): Names {
   const uses = new Map<string, number>();
   const named = new Map<string, Named>();
+  // Nobody else's: should a pooler go unnoticed, a name is unknown there, and never means another statement.
+  const own = randomUUID();
   return {
     of(text) {
       const known = named.get(text);
@@ -41,7 +45,7 @@ export function createNames(): Names {
         return undefined;
       }
       uses.delete(text);
-      const entry = newName(`kept_${named.size + 1}`);
+      const entry = newName(`kept_${named.size + 1}_${own}`);
       named.set(text, entry);
       return entry;
     },
