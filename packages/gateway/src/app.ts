@@ -290,7 +290,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
       models,
       agentModels,
       requireAgent,
-      saveModel: (id, model) => agents.update(id, { model }),
+      saveModel: (id, model, confirm) => agents.update(id, { model }, { isAdmin: false, confirm }),
     }),
     ...routes.accessRoutes({ access: access.load, requireAgent }),
     ...routes.channelHealthRoutes({

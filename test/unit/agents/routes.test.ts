@@ -10,14 +10,14 @@ import { tempHome } from "../../fixtures/temp-home.ts";
 import { KEYS, testConfig } from "../../harness.ts";
 import { quietPorts } from "./open-agents.ts";
 
-async function serve() {
+async function serve({ judgeModel = async (_id: string, model: string) => model } = {}) {
   const { paths, open, log } = await tempHome(testConfig());
   const store = await open();
   const config = () => store.current;
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const agents = createAgents({ config: store, paths, env: {}, ...quietPorts });
   const server = createHttpServer({
-    endpoints: agentRoutes({ agents, judgeModel: async (_id, model) => model, remove: agents.remove }),
+    endpoints: agentRoutes({ agents, judgeModel, remove: agents.remove }),
     authenticator,
     sessions: createDashboardSessions({
       clock,
@@ -34,7 +34,8 @@ async function serve() {
   });
   const { port } = await server.listen("127.0.0.1", 0);
   onTestFinished(() => server.close(1000));
-  return async (key: keyof typeof KEYS, method: string, path = "", body?: unknown) => {
+  store.onChange(server.recheck);
+  const call = async (key: keyof typeof KEYS, method: string, path = "", body?: unknown) => {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/agents${path}`, {
       method,
       headers: { "x-api-key": KEYS[key], "content-type": "application/json" },
@@ -42,6 +43,7 @@ async function serve() {
     });
     return { status: response.status, body: (await response.json()) as Record<string, never> };
   };
+  return Object.assign(call, { store });
 }
 
 const ids = ({ body }: { body: Record<string, unknown> }) =>
@@ -57,6 +59,36 @@ describe("the agent routes", () => {
     expect((await call("plain", "GET", "/assistant")).body.agent).toMatchObject({ id: "assistant" });
     expect((await call("plain", "GET", "/second")).status).toBe(403);
     expect((await call("plain", "GET", "/nobody")).status).toBe(404);
+  });
+
+  it("change nothing for a key that was revoked while an agent's program was asked [KEY-LATE-1]", async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const judged = Promise.withResolvers<void>();
+    const call = await serve({
+      async judgeModel(_id, model) {
+        asked.resolve();
+        await answer.promise;
+        judged.resolve();
+        return model;
+      },
+    });
+    const patched = call("write", "PATCH", "/assistant", { model: "late", description: "late" });
+    await asked.promise;
+    await call.store.update((raw) => {
+      const { keys } = (raw.gateway as { api: { keys: { key: string }[] } }).api;
+      keys.splice(
+        keys.findIndex(({ key }) => key === KEYS.write),
+        1,
+      );
+    });
+    expect((await patched).status).toBe(403);
+    answer.resolve();
+    await judged.promise;
+    // Changes are made one after another.
+    await call("admin", "PATCH", "/second", { description: "after" });
+    const assistant = call.store.current.agents.find(({ id }) => id === "assistant");
+    expect([assistant?.model, assistant?.description]).not.toContain("late");
   });
 
   it("create for admins alone, 409 for a taken id, 400 for a bad one [AGENT-2]", async () => {

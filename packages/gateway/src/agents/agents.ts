@@ -30,6 +30,13 @@ export interface AgentsDeps {
   checkToken: CheckToken;
 }
 
+/** Who changes an agent. */
+export interface Changer {
+  isAdmin: boolean;
+  /** Called right before anything is saved: throws if they may not do so any more. */
+  confirm?(): void;
+}
+
 /** The agents of the configuration, and changes to them: written to the file and applied at once. */
 export interface Agents {
   list(): Promise<AgentRecord[]>;
@@ -41,7 +48,7 @@ export interface Agents {
    * Changes what the patch names; null clears. Tokens are judged by their provider first, and go to the agent's
    * `.env`. Rejects, with nothing saved, for what cannot be.
    */
-  update(agentId: string, patch: UpdateAgent, by?: { isAdmin: boolean }): Promise<AgentRecord>;
+  update(agentId: string, patch: UpdateAgent, by?: Changer): Promise<AgentRecord>;
   /** Takes the agent out of the configuration; its folder stays on disk. */
   remove(agentId: string): Promise<void>;
 }
@@ -120,7 +127,7 @@ export function createAgents(deps: AgentsDeps): Agents {
       });
       return show(find(id));
     },
-    async update(agentId, patch, { isAdmin } = { isAdmin: true }) {
+    async update(agentId, patch, { isAdmin, confirm } = { isAdmin: true }) {
       const { name, description, model, allow_tools } = patch;
       refuseVariables({ name, description, model, allow_tools });
       const patches = channelPatches(patch, isAdmin);
@@ -128,6 +135,8 @@ export function createAgents(deps: AgentsDeps): Agents {
       const stored: StoredSecrets[] = [];
       try {
         await config.update(async (raw) => {
+          // Programs and providers may have been asked for long.
+          confirm?.();
           find(agentId);
           const entry = entriesOf(raw).find(isEntryOf(agentId));
           if (!isRecord(entry))

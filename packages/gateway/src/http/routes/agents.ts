@@ -18,11 +18,11 @@ export function agentRoutes({ agents, judgeModel, remove }: AgentRouteDeps): End
     ),
     endpoint(routes.createAgent, async ({ body }) => json({ agent: await agents.create(body) }, 201)),
     endpoint(routes.getAgent, async ({ params }) => json({ agent: await agents.get(params.agentId) })),
-    endpoint(routes.updateAgent, async ({ params, body, principal }) => {
+    endpoint(routes.updateAgent, async ({ params, body, principal, confirm }) => {
       const model = typeof body.model === "string" && (await judgeModel(params.agentId, body.model));
       const patch = model ? { ...body, model } : body;
       const isAdmin = hasLevel(principal, "admin");
-      return json({ agent: await agents.update(params.agentId, patch, { isAdmin }) });
+      return json({ agent: await agents.update(params.agentId, patch, { isAdmin, confirm }) });
     }),
     endpoint(routes.deleteAgent, async ({ params }) => {
       await remove(params.agentId);
