@@ -81,14 +81,14 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       else if (decl.rawReply) setBaseHeaders(res, requestId);
       const confirm = () => entered?.confirm();
       const takeRoom = () => inFlight.takeRoom(principal.id);
-      const context = createContext(req, res, requestId, {
+      const context = new Context(req, res, requestId, {
         params,
         query,
         body,
         principal,
         confirm,
         takeRoom,
-      });
+      } as Parts);
       // The result of a change is sent in any case; a read can be repeated.
       await send(res, requestId, await route.handler(context), SAFE.has(method) ? takeRoom : undefined);
       dropUnread(req);
@@ -151,31 +151,43 @@ async function readBody(
   return validate(decl.body, value === undefined ? {} : value, "body");
 }
 
-function createContext(
-  req: IncomingMessage,
-  res: ServerResponse,
-  requestId: string,
-  parts: { params: unknown; query: unknown; body: unknown } & Pick<
-    RequestContext,
-    "principal" | "confirm" | "takeRoom"
-  >,
-): RequestContext {
-  let controller: AbortController | undefined;
-  return {
-    ...(parts as Pick<RequestContext, "params" | "query" | "body" | "principal" | "confirm" | "takeRoom">),
-    requestId,
-    req,
-    res,
-    // Created on first use: most handlers never need it.
-    get signal() {
-      if (!controller) {
-        const made = new AbortController();
-        controller = made;
-        const leave = () => res.writableFinished || made.abort();
-        if (res.closed || res.destroyed) leave();
-        else res.once("close", leave);
-      }
-      return controller.signal;
-    },
-  };
+type Parts = Pick<RequestContext, "params" | "query" | "body" | "principal" | "confirm" | "takeRoom">;
+
+/** A class, because its accessor would make a hash table of an object literal. */
+class Context implements RequestContext {
+  readonly params: Parts["params"];
+  readonly query: Parts["query"];
+  readonly body: Parts["body"];
+  readonly principal: Parts["principal"];
+  readonly confirm: Parts["confirm"];
+  readonly takeRoom: Parts["takeRoom"];
+  readonly requestId: string;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  #controller: AbortController | undefined;
+
+  constructor(req: IncomingMessage, res: ServerResponse, requestId: string, parts: Parts) {
+    this.params = parts.params;
+    this.query = parts.query;
+    this.body = parts.body;
+    this.principal = parts.principal;
+    this.confirm = parts.confirm;
+    this.takeRoom = parts.takeRoom;
+    this.requestId = requestId;
+    this.req = req;
+    this.res = res;
+  }
+
+  /** Created on first use: most handlers never need it. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const made = new AbortController();
+      this.#controller = made;
+      const { res } = this;
+      const leave = () => res.writableFinished || made.abort();
+      if (res.closed || res.destroyed) leave();
+      else res.once("close", leave);
+    }
+    return this.#controller.signal;
+  }
 }

@@ -60,7 +60,6 @@ export function createEmitter(room: {
   let waitingBytes = 0;
   let dropping = false;
   const recorder = createStepRecorder(deps.clock);
-  let produced = false;
   let closed = false;
   let spoken = false;
   /** Bytes that the text may surely still have. Counted anew only when they might not suffice. */
@@ -68,8 +67,8 @@ export function createEmitter(room: {
   let begun: Promise<void> = Promise.resolve();
 
   const begin = () => {
-    if (produced) return;
-    produced = true;
+    if (emitter.produced) return;
+    emitter.produced = true;
     if (!room.marked) return;
     deps.step("agent-began");
     begun = parts.mark().then(() => deps.step("after-began-row"));
@@ -140,13 +139,12 @@ export function createEmitter(room: {
     }
   };
 
-  return {
+  // No accessors: they would make a hash table of it, and it is used for every delta.
+  const emitter = {
     attachments,
-    get produced() {
-      return produced;
-    },
+    produced: false,
     steps: recorder.finish,
-    emit(given) {
+    emit(given: RuntimeEvent) {
       if (closed || given.type === "activity" || (given.type === "text" && given.text === "")) return;
       try {
         take(given);
@@ -160,7 +158,7 @@ export function createEmitter(room: {
       if (closed) throw new Error("The turn has ended.");
       if (++shares > MAX_ATTACHMENTS) throw new Error("This turn has shared the maximum number of files.");
     },
-    attach(attachment) {
+    attach(attachment: Attachment) {
       if (attachments.length >= MAX_ATTACHMENTS)
         throw new Error("The reply already has the maximum number of files.");
       if (!closed) attach(attachment);
@@ -177,6 +175,7 @@ export function createEmitter(room: {
       await Promise.race([Promise.all(pending), sleep(deps.clock, IMAGES_MS)]);
     },
   };
+  return emitter;
 }
 
 /** The event, with its id and name cut to a reasonable length. */

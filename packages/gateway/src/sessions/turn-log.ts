@@ -76,175 +76,185 @@ function sizeOf(event: Kept): number {
   }
 }
 
-export function createTurnLog(requestId: string): TurnLog {
-  /** Events from `firstSeq` on; in an ended turn, null stands for a delta, whose text is in `text`. */
-  let events: Array<Kept | null> = [];
+export const createTurnLog = (requestId: string): TurnLog => new EventLog(requestId);
+
+/** A class, because V8 keeps an object literal with accessors as a hash table, and this is used for every delta. */
+class EventLog implements TurnLog {
+  readonly requestId: string;
+  lastSeq = 0;
+  ended = false;
+  trouble: string | undefined;
+  /** Events from `firstSeq` on; in an ended turn, null stands for a delta, whose text is in `#text`. */
+  #events: Array<Kept | null> = [];
   /** Length of the reply's text up to and including each event. */
-  let textEnds: number[] = [];
-  let head = 0;
+  #textEnds: number[] = [];
+  #head = 0;
   /** Number of events before the first in the arrays, and the length of their text. */
-  let dropped = 0;
-  let droppedText = 0;
-  let bytes = 0;
-  let lastSeq = 0;
-  let ended = false;
-  const text = growingText();
-  let trouble: string | undefined;
-  let wakePending = false;
-  const readers = new Set<() => void>();
-  const own = ownFrames(requestId);
-  let batch: { from: number; to: number; data: Buffer } | undefined;
+  #dropped = 0;
+  #droppedText = 0;
+  #bytes = 0;
+  readonly #text = growingText();
+  #wakePending = false;
+  readonly #readers = new Set<() => void>();
+  readonly #own: TurnFrames;
+  #batch: { from: number; to: number; data: Buffer } | undefined;
 
-  const textStart = (index: number) => (index === 0 ? droppedText : textEnds[index - 1]!);
-  const keptAt = (index: number): Kept =>
-    events[index] ?? text.toString().slice(textStart(index), textEnds[index]);
-  const eventAt = (index: number): TurnEvent => {
-    const kept = keptAt(index);
-    return typeof kept === "string" ? { type: "text_delta", text: kept } : kept;
-  };
+  constructor(requestId: string) {
+    this.requestId = requestId;
+    this.#own = ownFrames(requestId);
+  }
 
-  const dropFront = () => {
-    droppedText = textStart(head);
-    dropped += head;
-    events = events.slice(head);
-    textEnds = textEnds.slice(head);
-    head = 0;
-  };
-  const evict = () => {
-    let freed = 0;
-    while (events.length - head > 1 && (events.length - head > MAX_EVENTS || bytes > MAX_BYTES)) {
-      const size = sizeOf(keptAt(head));
-      bytes -= size;
-      freed += size;
-      head++;
+  get firstSeq(): number {
+    return this.#dropped + this.#head + 1;
+  }
+  get bytes(): number {
+    return this.#bytes + this.#text.length;
+  }
+  get text(): string {
+    return this.#text.toString();
+  }
+
+  append(event: TurnEvent): void {
+    if (this.ended) return;
+    if (event.type !== "timeout" && event.type !== "error") {
+      this.trouble = event.type === "retry" ? event.message : undefined;
     }
-    if (freed > COMPACT_BYTES || head > MAX_EVENTS) dropFront();
-  };
+    const kept = event.type === "text_delta" ? event.text : event;
+    if (typeof kept === "string") this.#text.add(kept);
+    this.lastSeq++;
+    this.#events.push(kept);
+    this.#textEnds.push(this.#text.length);
+    this.#bytes += sizeOf(kept);
+    this.#evict();
+    if (isFinal(event)) {
+      this.ended = true;
+      this.#shrink();
+    }
+    if (!this.#wakePending && this.#readers.size > 0) {
+      this.#wakePending = true;
+      process.nextTick(wakeAll, this);
+    }
+  }
+
+  subscribe(wake: () => void): () => void {
+    this.#readers.add(wake);
+    return () => this.#readers.delete(wake);
+  }
+
+  wakeAll(): void {
+    this.#wakePending = false;
+    for (const wake of this.#readers) wake();
+  }
+
+  framesAfter(cursor: Cursor, frames = this.#own): Buffer | undefined {
+    if (cursor.seq >= this.lastSeq) return undefined;
+    const from = cursor.seq;
+    const to = this.lastSeq;
+    if (frames === this.#own && this.#batch?.from === from && this.#batch.to === to) {
+      cursor.seq = to;
+      cursor.textEnd = this.#text.length;
+      return this.#batch.data;
+    }
+    let data = "";
+    const start = this.#textStart(this.#head);
+    const gone = this.#dropped + this.#head;
+    if (from < gone && start > cursor.textEnd) {
+      const missed = { type: "text_delta", text: this.text.slice(cursor.textEnd, start) } as const;
+      data += frames.of(missed, gone);
+    }
+    for (let index = Math.max(this.#head, from - this.#dropped); index < this.#events.length; index++) {
+      data += frames.of(this.#eventAt(index), this.#dropped + index + 1);
+    }
+    if (this.ended) data += frames.end;
+    const buffer = data === "" ? undefined : Buffer.from(data);
+    if (frames === this.#own) this.#batch = this.ended || !buffer ? undefined : { from, to, data: buffer };
+    cursor.seq = to;
+    cursor.textEnd = this.#text.length;
+    return buffer;
+  }
+
+  cursorAt(seq: number): Cursor | undefined {
+    if (seq < this.#dropped + this.#head || seq > this.lastSeq) return undefined;
+    return { seq, textEnd: this.#textStart(seq - this.#dropped) };
+  }
+
+  async *events(cursor: Cursor, signal?: AbortSignal): AsyncGenerator<TurnEvent & { seq: number }> {
+    let wake: () => void = () => {};
+    const unsubscribe = this.subscribe(() => wake());
+    const onAbort = () => wake();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      let next = cursor.seq + 1;
+      while (!signal?.aborted) {
+        const first = this.firstSeq;
+        if (next < first) next = first;
+        if (next <= this.lastSeq) {
+          const event = this.#eventAt(next - this.#dropped - 1);
+          yield { ...event, seq: next };
+          next++;
+          if (isFinal(event)) return;
+          continue;
+        }
+        if (this.ended) return;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          if (next <= this.lastSeq || this.ended || signal?.aborted) resolve();
+        });
+      }
+    } finally {
+      unsubscribe();
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #textStart(index: number): number {
+    return index === 0 ? this.#droppedText : this.#textEnds[index - 1]!;
+  }
+  #keptAt(index: number): Kept {
+    return this.#events[index] ?? this.text.slice(this.#textStart(index), this.#textEnds[index]);
+  }
+  #eventAt(index: number): TurnEvent {
+    const kept = this.#keptAt(index);
+    return typeof kept === "string" ? { type: "text_delta", text: kept } : kept;
+  }
+
+  #dropFront(): void {
+    this.#droppedText = this.#textStart(this.#head);
+    this.#dropped += this.#head;
+    this.#events = this.#events.slice(this.#head);
+    this.#textEnds = this.#textEnds.slice(this.#head);
+    this.#head = 0;
+  }
+  #evict(): void {
+    let freed = 0;
+    for (;;) {
+      const kept = this.#events.length - this.#head;
+      if (kept <= 1 || (kept <= MAX_EVENTS && this.#bytes <= MAX_BYTES)) break;
+      const size = sizeOf(this.#keptAt(this.#head));
+      this.#bytes -= size;
+      freed += size;
+      this.#head++;
+    }
+    if (freed > COMPACT_BYTES || this.#head > MAX_EVENTS) this.#dropFront();
+  }
 
   /** An ended turn is kept for late readers, so it holds its text only once. */
-  const shrink = () => {
-    dropFront();
-    bytes = 0;
-    const whole = text.toString();
-    events = events.map((event) => {
+  #shrink(): void {
+    this.#dropFront();
+    this.#bytes = 0;
+    const whole = this.text;
+    this.#events = this.#events.map((event) => {
       if (typeof event === "string" || event === null) return null;
       // Comparing also flattens the text's many pieces into one string.
       const same = event.type === "result" && event.text === whole;
-      bytes += same ? OVERHEAD_BYTES : sizeOf(event);
+      this.#bytes += same ? OVERHEAD_BYTES : sizeOf(event);
       return same ? { ...event, text: whole } : event;
     });
-    bytes += events.length * ENDED_EVENT_BYTES;
-  };
-
-  const wakeAll = () => {
-    wakePending = false;
-    for (const wake of readers) wake();
-  };
-
-  const log: TurnLog = {
-    requestId,
-    get lastSeq() {
-      return lastSeq;
-    },
-    get firstSeq() {
-      return dropped + head + 1;
-    },
-    get ended() {
-      return ended;
-    },
-    get bytes() {
-      return bytes + text.length;
-    },
-    get text() {
-      return text.toString();
-    },
-    get trouble() {
-      return trouble;
-    },
-    append(event) {
-      if (ended) return;
-      if (event.type !== "timeout" && event.type !== "error") {
-        trouble = event.type === "retry" ? event.message : undefined;
-      }
-      const kept = event.type === "text_delta" ? event.text : event;
-      if (typeof kept === "string") text.add(kept);
-      lastSeq++;
-      events.push(kept);
-      textEnds.push(text.length);
-      bytes += sizeOf(kept);
-      evict();
-      if (isFinal(event)) {
-        ended = true;
-        shrink();
-      }
-      if (!wakePending && readers.size > 0) {
-        wakePending = true;
-        process.nextTick(wakeAll);
-      }
-    },
-    subscribe(wake) {
-      readers.add(wake);
-      return () => readers.delete(wake);
-    },
-    framesAfter(cursor, frames = own) {
-      if (cursor.seq >= lastSeq) return undefined;
-      const from = cursor.seq;
-      if (frames === own && batch?.from === from && batch.to === lastSeq) {
-        cursor.seq = lastSeq;
-        cursor.textEnd = text.length;
-        return batch.data;
-      }
-      let data = "";
-      const start = textStart(head);
-      if (from < dropped + head && start > cursor.textEnd) {
-        const missed = { type: "text_delta", text: text.toString().slice(cursor.textEnd, start) } as const;
-        data += frames.of(missed, dropped + head);
-      }
-      for (let index = Math.max(head, from - dropped); index < events.length; index++) {
-        data += frames.of(eventAt(index), dropped + index + 1);
-      }
-      if (ended) data += frames.end;
-      const buffer = data === "" ? undefined : Buffer.from(data);
-      if (frames === own) batch = ended || !buffer ? undefined : { from, to: lastSeq, data: buffer };
-      cursor.seq = lastSeq;
-      cursor.textEnd = text.length;
-      return buffer;
-    },
-    cursorAt(seq) {
-      if (seq < dropped + head || seq > lastSeq) return undefined;
-      return { seq, textEnd: textStart(seq - dropped) };
-    },
-    async *events(cursor, signal) {
-      let wake: () => void = () => {};
-      const unsubscribe = log.subscribe(() => wake());
-      const onAbort = () => wake();
-      signal?.addEventListener("abort", onAbort, { once: true });
-      try {
-        let next = cursor.seq + 1;
-        while (!signal?.aborted) {
-          const first = log.firstSeq;
-          if (next < first) next = first;
-          if (next <= lastSeq) {
-            const event = eventAt(next - dropped - 1);
-            yield { ...event, seq: next };
-            next++;
-            if (isFinal(event)) return;
-            continue;
-          }
-          if (ended) return;
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            if (next <= lastSeq || ended || signal?.aborted) resolve();
-          });
-        }
-      } finally {
-        unsubscribe();
-        signal?.removeEventListener("abort", onAbort);
-      }
-    },
-  };
-  return log;
+    this.#bytes += this.#events.length * ENDED_EVENT_BYTES;
+  }
 }
+
+const wakeAll = (log: EventLog) => log.wakeAll();
 
 /** The gateway's own frames of a turn. */
 export function ownFrames(requestId: string): TurnFrames {

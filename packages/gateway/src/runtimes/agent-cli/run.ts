@@ -20,7 +20,7 @@ export interface Run {
   readonly result: ResultLine | null;
   readonly interrupted: boolean;
   /** Something of the answer has come. */
-  readonly answering: boolean;
+  answering(): boolean;
   /** Resolves when it is over for this process. */
   readonly end: Promise<RunEnd>;
   /** Resolves as soon as it is asked to end. */
@@ -42,13 +42,10 @@ export function createRun(
 ): Run {
   const end = Promise.withResolvers<RunEnd>();
   const unwanted = Promise.withResolvers<void>();
-  let state = newTurn();
   let over = false;
-  let interrupted = false;
   let connection: Connection | undefined;
   let sentAt: number | undefined;
   let heard = false;
-  let result: ResultLine | null = null;
 
   const settle = (how: RunEnd) => {
     over = true;
@@ -77,49 +74,43 @@ export function createRun(
     }
   }
 
-  return {
-    get state() {
-      return state;
-    },
-    get result() {
-      return result;
-    },
-    get interrupted() {
-      return interrupted;
-    },
-    get answering() {
-      return state.text.length > 0 || state.broken;
-    },
+  // No accessors: they would make a hash table of it, and it is used for every delta.
+  const run = {
+    state: newTurn(),
+    result: null as ResultLine | null,
+    interrupted: false,
+    answering: () => run.state.text.length > 0 || run.state.broken,
     end: end.promise,
     unwanted: unwanted.promise,
-    sentTo(to) {
+    sentTo(to: Connection) {
       connection = to;
       sentAt = clock.elapsed();
     },
-    receive(line) {
+    receive(line: AgentLine) {
       if (over) return;
       heard = true;
-      if (line.kind === "delta" && line.of === "text" && continueText(state, line.text))
+      if (line.kind === "delta" && line.of === "text" && continueText(run.state, line.text))
         return emit({ type: "text", text: line.text });
-      const step = reduceTurn(state, line);
-      state = step.state;
+      const step = reduceTurn(run.state, line);
+      run.state = step.state;
       for (const event of step.events) emit(event);
       if (!step.result) return;
-      result = step.result;
-      settle(outcomeOf(state, result, { interrupted, window }));
+      run.result = step.result;
+      settle(outcomeOf(run.state, step.result, { interrupted: run.interrupted, window }));
     },
-    fail({ error, wanted = false } = {}) {
-      const outcome = outcomeOf(state, null, { interrupted: interrupted || wanted, window });
+    fail({ error, wanted = false }: { error?: string; wanted?: boolean } = {}) {
+      const outcome = outcomeOf(run.state, null, { interrupted: run.interrupted || wanted, window });
       if (outcome.status !== "failed") return settle(outcome);
       const unread = !heard && sentAt !== undefined && clock.elapsed() - sentAt < LEAVING_MS;
       settle({ ...outcome, ...(error !== undefined && { error }), unread });
     },
     lose: () => settle("lost"),
     async interrupt() {
-      if (interrupted || over) return;
-      interrupted = true;
+      if (run.interrupted || over) return;
+      run.interrupted = true;
       unwanted.resolve();
       if (connection && !(await ask(connection))) await insist(connection);
     },
   };
+  return run;
 }

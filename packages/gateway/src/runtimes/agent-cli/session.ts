@@ -146,7 +146,7 @@ export async function openAgentCliSession(
     if (line.kind === "result" && onReplayResult) return void onReplayResult(!line.isError);
     if (line.kind === "result" && owesResult) {
       owesResult = false;
-      if (!line.isError && line.text === "" && !current?.answering) return;
+      if (!line.isError && line.text === "" && !current?.answering()) return;
     }
     current?.receive(line);
   }
