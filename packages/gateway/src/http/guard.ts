@@ -77,6 +77,8 @@ export function createGuard({ authenticator, sessions, agentExists, serves, onLo
       return new GatewayError("FORBIDDEN", `This requires a key with the level ${level}.`);
     }
     if (agentId === undefined || route.decl.anyGateway || serves(agentId)) return undefined;
+    // Whoever removes an agent hears how that went.
+    if (!agentExists(agentId)) return undefined;
     return new GatewayError("UNAVAILABLE", NOT_HERE, { headers: NOT_HERE_HEADERS });
   };
   const asNow = (principal: Principal): Principal | undefined => {

@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { postgresStore, withoutPostgres } from "./fixtures/postgres.ts";
+import { KEYS, startGateway, testConfig, until } from "./harness.ts";
+
+it.skipIf(withoutPostgres())(
+  "an agent is removed on Postgres, and made anew in another folder [OWN-12]",
+  async () => {
+    const { files, ...store } = await postgresStore();
+    const folder = await mkdtemp(join(tmpdir(), "agent-gateway-anew-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+    const config = testConfig({ gateway: { store } }) as {
+      agents: Array<{ id: string; workspace?: string }>;
+    };
+    await using gateway = await startGateway({ config });
+    const say = async () =>
+      (await gateway.json("POST", "/api/v1/agents/assistant/messages", {
+        body: { message: "SAY hello", chat_id: "me" },
+      })) as { status: number; body: Record<string, unknown> };
+    expect((await say()).status).toBe(200);
+    expect(await gateway.json("DELETE", "/api/v1/agents/assistant", { key: KEYS.admin })).toMatchObject({
+      status: 200,
+      body: { deleted: true, id: "assistant" },
+    });
+    expect((await say()).status).toBe(404);
+    config.agents.find(({ id }) => id === "assistant")!.workspace = folder;
+    await gateway.writeConfig(config);
+    await until(async () => (await say()).status === 200, "the agent", 10_000);
+  },
+);
