@@ -1,3 +1,4 @@
+import { GatewayError } from "@agent-gateway/contract";
 import { describe, expect, it } from "vitest";
 import type { JobKind } from "../../../packages/gateway/src/jobs/index.ts";
 import { HOUR, kindOf, MINUTE, startRig } from "./rig.ts";
@@ -117,6 +118,26 @@ describe("a store that is away", () => {
     expect(await rig.row("one")).toMatchObject({ state: "waiting", attempts: 1, note: "disk full" });
     await rig.advance(1_000);
     expect(work.runs_).toHaveLength(2);
+  });
+});
+
+describe("a store that does not answer", () => {
+  it("gets the effect of a run once it is back, also where the run is not repeated [JOBS-2, JOBS-4]", async () => {
+    const work = kindOf({ runs: "atMostOnce" });
+    const rig = startRig([work]);
+    await rig.jobs.start();
+    await rig.plan("one");
+    const { write } = rig.db;
+    rig.db.write = () => Promise.reject(new GatewayError("UNAVAILABLE"));
+    const place = { agentId: "a", channel: "botchat", account: "" } as const;
+    work.runs_[0]!.end({ changes: [rig.store.positions.save(place, "done")] });
+    await rig.advance(20_000);
+    expect(await rig.row("one")).toMatchObject({ state: "running" });
+    rig.db.write = write;
+    await rig.advance(5_000);
+    expect(await rig.store.positions.get(place)).toBe("done");
+    expect(await rig.row("one")).toBeUndefined();
+    expect(work.runs_).toHaveLength(1);
   });
 });
 

@@ -1,3 +1,4 @@
+import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { oneLine } from "../lib/one-line.ts";
@@ -115,7 +116,7 @@ export async function runJob(
           return true;
         }
         // What the run wanted to change may be what the store refuses: the job ends without it.
-        if (final.is === "ok") final = { is: "failed", error };
+        if (final.is === "ok" && !isAway(error)) final = { is: "failed", error };
         else if (!(await pause())) return false;
       }
     }
@@ -167,6 +168,9 @@ export async function runJob(
     });
   }
 }
+
+/** The store refuses everything for now, whatever it is. */
+const isAway = (error: unknown) => error instanceof GatewayError && error.code === "UNAVAILABLE";
 
 const noteOf = (error: unknown): string =>
   oneLine(error instanceof Error ? error.message : String(error), MAX_NOTE_CHARS) ?? "failed";
