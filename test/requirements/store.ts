@@ -20,6 +20,8 @@ export const store: Readonly<Record<string, string>> = {
     "of units that wait together, one for which the database has no room at the moment fails alone",
   "STORE-RIGHTS-1":
     "the role of a gateway needs no right on the database where its schema is there and is its own; a missing right ends the start with 78 and one sentence",
+  "STORE-NUMBERS-1":
+    "a number is whole before either driver gets it; what has a fraction is rounded, but for the used share of a context",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
 };

@@ -37,6 +37,24 @@ describe.each(drivers)("the outbox in $driver", ({ open }) => {
     return rows;
   };
 
+  it("takes a time with a fraction as a whole one, as all numbers but a context's share [STORE-NUMBERS-1]", async () => {
+    const [sent] = await sending("one");
+    expect(await store.commit(store.outbox.again(sent!.id, { at: 1234.56, reason: "later" }))).toEqual([
+      true,
+    ]);
+    expect(await next()).toMatchObject({ key: "one", next_at: 1235 });
+    const uuid = "11111111-1111-4111-8111-111111111111";
+    const session = { uuid, agentId: "a", chatId: "c", name: "n", unnamed: true, now: 1.5 };
+    await store.commit(
+      store.sessions.add(session),
+      store.sessions.settle(uuid, { runtimeState: null, contextPercent: 12.25 }),
+    );
+    expect(await store.sessions.find("a", "c", uuid)).toMatchObject({
+      context_percent: 12.25,
+      created_at: 2,
+    });
+  });
+
   it("gives a chat's messages one after another, oldest first [CH-OUTBOX-1]", async () => {
     await store.commit(
       store.outbox.add([row("one"), row("two")], 10),

@@ -11,10 +11,13 @@ export function cleanText(text: string): string {
 }
 
 const isClean = (param: Param) =>
-  typeof param !== "string" || (param.isWellFormed() && !param.includes("\0"));
-const clean = (param: Param) => (typeof param === "string" ? cleanText(param) : param);
+  typeof param === "string"
+    ? param.isWellFormed() && !param.includes("\0")
+    : param === null || Number.isInteger(param);
+const clean = (param: Param) =>
+  typeof param === "string" ? cleanText(param) : param === null ? null : Math.round(param);
 
-/** Parameters as they are stored, or looked for. */
+/** Parameters as they are stored, or looked for: Postgres refuses a fraction where a column takes whole numbers. */
 export const cleanParams = (params: readonly Param[]): readonly Param[] =>
   params.every(isClean) ? params : params.map(clean);
 

@@ -1,4 +1,4 @@
-/** What a statement's `?` can stand for. Numbers are whole up to 2^53 in both directions, or floating point. */
+/** What a statement's `?` can stand for. Numbers are whole, up to 2^53 in both directions; one with a fraction is a text. */
 export type Param = string | number | null;
 export type Row = Record<string, unknown>;
 

@@ -118,7 +118,7 @@ export function createSessions({ read }: Sql): StoredSessions {
           `UPDATE sessions SET model = coalesce(?, model), context_percent = coalesce(?, context_percent),
              runtime_state = ? WHERE uuid = ?`,
           model ?? null,
-          contextPercent ?? null,
+          contextPercent === undefined ? null : String(contextPercent),
           runtimeState && JSON.stringify(runtimeState),
           uuid,
         ),
