@@ -24,4 +24,8 @@ export const store: Readonly<Record<string, string>> = {
     "a number is whole before either driver gets it; what has a fraction is rounded, but for the used share of a context",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
+  "STORE-PG-1":
+    "`store version`, `contract` and `downgrade` work on Postgres as on SQLite: with the same words and exit codes, the loss named, and never under a gateway that runs",
+  "STORE-PG-2":
+    "gateways that migrate a schema of Postgres at the same time follow one another; a step that was cut off leaves nothing, or an index that is built anew; what waits for a lock lets others by after 2 s",
 };

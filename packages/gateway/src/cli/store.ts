@@ -3,13 +3,14 @@ import { createPaths, type Paths } from "../config/index.ts";
 import { systemClock } from "../lib/clock.ts";
 import { HomeInUseError, lockHome } from "../lib/home-lock.ts";
 import { diskProblem } from "../lib/start-error.ts";
-import { type Loss, openVersions, type StoreVersions } from "../store/index.ts";
+import { type CopyPlace, type Loss, openVersions, type StoreVersions } from "../store/index.ts";
 import { VERSION } from "../version.ts";
 import { isDatabaseInUse } from "./database-lock.ts";
 import { CliError, UsageError } from "./errors.ts";
 import { type Flag, GLOBAL_FLAGS, isOn, last, type Parsed, parseFlags } from "./flags.ts";
 import { print, printJson } from "./output.ts";
 import { copyCommand } from "./store-copy.ts";
+import { configuredPlace } from "./store-place.ts";
 
 const FLAGS = new Map<string, Flag>([
   ...GLOBAL_FLAGS,
@@ -36,34 +37,43 @@ async function alone(paths: Paths, work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Works on the database of a gateway; `stopped` for one that does not run, and stays so meanwhile. */
+/** Works on the store of a gateway; `stopped` for one that does not run, and stays so meanwhile. */
 async function withStore(
   paths: Paths,
   stopped: boolean,
   work: (store: StoreVersions) => Promise<void>,
 ): Promise<void> {
-  const there = await access(paths.database).then(
-    () => true,
-    () => false,
-  );
-  if (!there) throw missing(paths);
-  const use = () => withDatabase(paths, stopped, work);
+  const place = await configuredPlace(paths, process.env);
+  if (place.driver === "sqlite") {
+    const there = await access(paths.database).then(
+      () => true,
+      () => false,
+    );
+    if (!there) throw missing(paths, place);
+  }
+  const use = () => withPlace(paths, place, stopped, work);
   return stopped ? alone(paths, use) : use();
 }
 
-const missing = ({ home }: Paths) => new CliError(`There is no database in ${home} yet.`);
+const missing = ({ home }: Paths, place: CopyPlace) =>
+  new CliError(
+    place.driver === "sqlite"
+      ? `There is no database in ${home} yet.`
+      : `There is no store in the schema ${place.schema} yet.`,
+  );
 
-async function withDatabase(
+async function withPlace(
   paths: Paths,
+  place: CopyPlace,
   stopped: boolean,
   work: (store: StoreVersions) => Promise<void>,
 ): Promise<void> {
   let store: StoreVersions | undefined;
   try {
     if (stopped && (await isDatabaseInUse(paths.database))) throw running(paths);
-    store = await openVersions(paths.database);
+    store = await openVersions(place, systemClock, stopped);
     // An empty file.
-    if (store.version === 0) throw missing(paths);
+    if (store.version === 0) throw missing(paths, place);
     if (stopped && !store.known) {
       throw new CliError(
         `The database has schema ${store.version}, which this version of the gateway does not know; use the one that wrote it.`,
@@ -71,6 +81,7 @@ async function withDatabase(
     }
     await work(store);
   } catch (error) {
+    if (place.driver === "postgres") throw new CliError((error as Error).message, { cause: error });
     const reason = diskProblem(error);
     throw reason === undefined
       ? error
@@ -91,13 +102,13 @@ async function downgrade(store: StoreVersions, parsed: Parsed): Promise<void> {
   if (to >= store.version) {
     throw new CliError(`The database has schema ${store.version}; a downgrade needs an older one.`);
   }
-  const losses = store.lossesAt(to);
+  const losses = await store.lossesAt(to);
   if (losses.length > 0 && !isOn(parsed, "discard")) {
     throw new CliError(
       `Schema ${to} has no place for ${losses.map(lossText).join(", ")}. Nothing was changed; use --discard to give that up.`,
     );
   }
-  store.downgrade(to);
+  await store.downgrade(to);
   if (isOn(parsed, "json")) await printJson({ version: to, discarded: losses });
   else {
     const lost = losses.length > 0 ? ` Discarded: ${losses.map(lossText).join(", ")}.` : "";
@@ -106,7 +117,7 @@ async function downgrade(store: StoreVersions, parsed: Parsed): Promise<void> {
 }
 
 async function contract(store: StoreVersions, parsed: Parsed): Promise<void> {
-  store.contract(VERSION);
+  await store.contract(VERSION);
   if (isOn(parsed, "json")) await printJson({ version: store.version, oldest: store.version });
   else await print(`Only gateways that know schema ${store.version} may use the database now.\n`);
 }
@@ -117,7 +128,7 @@ const VERBS: Readonly<Record<string, (store: StoreVersions, parsed: Parsed) => P
   contract,
 };
 
-/** `store version | downgrade | contract | copy`, on the database of the home directory that `GATEWAY_HOME` names. */
+/** `store version | downgrade | contract | copy`, on the store of the home directory that `GATEWAY_HOME` names. */
 export async function storeCommand(tokens: readonly string[]): Promise<number> {
   const parsed = parseFlags(tokens, FLAGS);
   const [verb = "", ...more] = parsed.positionals;

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { isRecord } from "../lib/is-record.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { readDotenv } from "./dotenv.ts";
 import { interpolate } from "./interpolate.ts";
 import { parseConfig } from "./parse.ts";
@@ -31,8 +32,8 @@ async function sectionOf(text: string, paths: Paths, env: Env): Promise<StoreSet
 /** Settings of the store that a start would use, also without a configuration; undefined if they cannot be read. */
 export async function storeSettings(paths: Paths, env: Env): Promise<StoreSettings | undefined> {
   for (const file of [paths.configFile, lastGoodFile(paths)]) {
-    const text = await readText(file).catch((error: NodeJS.ErrnoException) =>
-      error.code === "ENOENT" && file === paths.configFile ? "{}" : null,
+    const text = await readText(file).catch((error: unknown) =>
+      file === paths.configFile && error instanceof PathError && error.problem === "missing" ? "{}" : null,
     );
     const section = text === null ? undefined : await sectionOf(text, paths, env);
     if (section) return section;

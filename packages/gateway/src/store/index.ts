@@ -9,6 +9,7 @@ import type { HistoryFiles } from "./files.ts";
 import { createIds, createSharedIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
 import { createMeter, type StoreHealth, type StoreMeter } from "./meter.ts";
+import type { CopyPlace } from "./moves.ts";
 import type { PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
@@ -27,8 +28,9 @@ import { createShares, type StoredShares } from "./sql/shares.ts";
 import { createTraces, type Traces } from "./sql/traces.ts";
 import { createTurns, type StoredTurns } from "./sql/turns.ts";
 import { createUsage, type StoredUsage } from "./sql/usage.ts";
-import type { Loss, StoreFacts, StoreVersions } from "./sqlite/index.ts";
+import type { StoreFacts } from "./sqlite/index.ts";
 import type { Param } from "./statement.ts";
+import type { StoreVersions } from "./versions.ts";
 
 export type { Change } from "./change.ts";
 export {
@@ -86,7 +88,8 @@ export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
 export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
 export { hasEnded, type RunningTurn, type StoredTurns } from "./sql/turns.ts";
 export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
-export type { Loss, StoreFacts, StoreVersions };
+export type { Loss, StoreVersions } from "./versions.ts";
+export type { StoreFacts };
 
 /** What each change of a commit answers. */
 export type Answers<C extends readonly Change<unknown>[]> = {
@@ -189,10 +192,17 @@ export async function inspectStore(file: string, budgetMs: number): Promise<Stor
   return sqlite.inspectStore(file, budgetMs);
 }
 
-/** The schema of a database that no gateway uses. */
-export async function openVersions(file: string): Promise<StoreVersions> {
+/**
+ * The schema of a store; of version 0 if there is none.
+ * @param stopped whether no gateway may use it, nor begin to until it is closed
+ */
+export async function openVersions(place: CopyPlace, clock: Clock, stopped: boolean): Promise<StoreVersions> {
+  if (place.driver === "postgres") {
+    const { openPostgresVersions } = await import("./postgres/index.ts");
+    return openPostgresVersions(place, clock, stopped);
+  }
   const sqlite = await import("./sqlite/index.ts");
-  return sqlite.openVersions(file);
+  return sqlite.openVersions(place.file);
 }
 
 /** The repositories over an open database. */

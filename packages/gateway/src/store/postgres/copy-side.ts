@@ -57,7 +57,7 @@ async function ready(link: Link, place: PostgresPlace, clock: Clock, use: SideUs
   const extension = await checkServer(link, () => {});
   const path = pathOf(place.schema, extension);
   if (use === "fresh") await dropSchema(link, place.schema);
-  if (use === "fresh" || use === "target") await migrate(link, place.schema, extension, clock, undefined);
+  if (use === "fresh" || use === "target") await migrate(link, place, extension, clock, undefined);
   // It stays open for as long as the connection: the one transaction that may read for longer than others.
   if (use === "snapshot") await link.run([SNAPSHOT, settings(path, LIMIT_MS)], LIMIT_MS);
   const { version } = await schemaOf(link, place.schema);

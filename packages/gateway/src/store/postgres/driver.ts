@@ -101,7 +101,7 @@ export async function openPostgres(
   let givenIds: number;
   try {
     const extension = await checkServer(first, warn);
-    await migrate(first, place.schema, extension, clock, gateway);
+    await migrate(first, place, extension, clock, gateway);
     path = pathOf(place.schema, extension);
     const limit = LIMITS_MS.short;
     const found = [settings(path, limit), { text: FIND_UNFINISHED, values: [] }];

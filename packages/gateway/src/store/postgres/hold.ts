@@ -1,14 +1,16 @@
 import type { Clock } from "../../lib/clock.ts";
-import { type PostgresPlace, serverName } from "./place.ts";
+import { type PostgresPlace, schemaName } from "./place.ts";
 import { reach } from "./reach.ts";
 import { pathOf, settings } from "./settings.ts";
 
-/** Of `pg_advisory_xact_lock`: whoever fills a schema keeps others away. */
-const LOCK = 0x61676370;
+/** Of `pg_advisory_xact_lock`: whoever fills or changes a schema, or builds one of its indexes, keeps others away. */
+const LOCKS = { whole: 0x61676370, index: 0x61676978 };
 const ASK_MS = 5_000;
 /** So that the lock of a process whose machine died is given up. */
 const SILENT_MS = 300_000;
 const PING_MS = 30_000;
+/** Needs no snapshot, and ends the statement before it, whose own would be waited for by whoever builds an index. */
+const PING = { text: "SHOW transaction_isolation", values: [] };
 
 /** Keeps everyone else who wants to fill or change a schema away, until it is released or the process ends. */
 export interface Hold {
@@ -18,11 +20,14 @@ export interface Hold {
 }
 
 /**
- * Takes the hold on a schema, which need not exist: an open transaction on a connection of its own, because locks of a
- * session do not survive a pooler.
- * @throws Error with a sentence while another process has it
+ * Takes a hold on a schema, which need not exist: an open transaction on a connection of its own, because locks of a
+ * session do not survive a pooler. Undefined while another process has it.
  */
-export async function holdSchema(place: PostgresPlace, clock: Clock): Promise<Hold> {
+export async function tryHold(
+  place: PostgresPlace,
+  clock: Clock,
+  what: keyof typeof LOCKS,
+): Promise<Hold | undefined> {
   const link = await reach(place, clock);
   const take = { text: "SELECT pg_try_advisory_xact_lock($1, hashtext($2))::text AS got" };
   try {
@@ -30,14 +35,14 @@ export async function holdSchema(place: PostgresPlace, clock: Clock): Promise<Ho
       [
         { text: "BEGIN", values: [] },
         settings(pathOf(place.schema, place.schema), SILENT_MS),
-        { ...take, values: [LOCK, place.schema] },
+        { ...take, values: [LOCKS[what], place.schema] },
+        PING,
       ],
       ASK_MS,
     );
     if (results[2]!.rows[0]!.got !== "true") {
-      throw new Error(
-        `Another copy, restore or change of the schema ${place.schema} of ${serverName(place)} is under way; wait for its end.`,
-      );
+      link.close();
+      return undefined;
     }
   } catch (error) {
     link.close();
@@ -45,7 +50,7 @@ export async function holdSchema(place: PostgresPlace, clock: Clock): Promise<Ho
   }
   const stop = clock.every(PING_MS, () => {
     // What fails shows in `lost`.
-    void link.run([{ text: "SELECT 1", values: [] }], ASK_MS).catch(() => {});
+    void link.run([PING], ASK_MS).catch(() => {});
   });
   return {
     get lost() {
@@ -56,4 +61,11 @@ export async function holdSchema(place: PostgresPlace, clock: Clock): Promise<Ho
       link.close();
     },
   };
+}
+
+/** @throws Error with a sentence while another process has the hold on the whole schema */
+export async function holdSchema(place: PostgresPlace, clock: Clock): Promise<Hold> {
+  const hold = await tryHold(place, clock, "whole");
+  if (hold) return hold;
+  throw new Error(`Another copy, restore or change of ${schemaName(place)} is under way; wait for its end.`);
 }

@@ -2,3 +2,4 @@ export { openPostgresSide } from "./copy-side.ts";
 export { openPostgres } from "./driver.ts";
 export type { PostgresPlace } from "./place.ts";
 export { stageRestore } from "./restore.ts";
+export { openPostgresVersions } from "./versions.ts";

@@ -3,9 +3,12 @@ import { StartError } from "../../lib/start-error.ts";
 import type { Row } from "../statement.ts";
 import type { PostgresStatement } from "./batch.ts";
 import { isDatabaseError } from "./errors.ts";
+import { tryHold } from "./hold.ts";
 import type { Link } from "./link.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import type { PostgresPlace } from "./place.ts";
 import { pathOf, quoted, settings } from "./settings.ts";
+import { indexOf, named } from "./steps.ts";
 
 /** `EX_CONFIG` of sysexits.h. */
 export const EXIT_CONFIG = 78;
@@ -20,7 +23,7 @@ const LOCK = 0x61677473;
 const plain = (text: string, ...values: PostgresStatement["values"]): PostgresStatement => ({ text, values });
 
 /** The statements of a step; none has a semicolon inside. */
-const statementsOf = (step: string) =>
+export const statementsOf = (step: string): PostgresStatement[] =>
   step
     .split(";")
     .map((text) => text.trim())
@@ -94,19 +97,22 @@ export async function locked(
 }
 
 /**
- * Brings the schema up to date, one transaction per step. A schema of a newer gateway is left as it is.
+ * Brings the schema up to date, one transaction per step; what creates an index alone runs outside one. A schema of a
+ * newer gateway is left as it is.
  * @param extension schema of the extension for search
  * @param gateway version of this gateway
  * @throws StartError when the store allows only newer gateways
  */
 export async function migrate(
   link: Link,
-  schema: string,
+  place: PostgresPlace,
   extension: string,
   clock: Clock,
   gateway: string | undefined,
+  steps: readonly string[] = MIGRATIONS,
 ): Promise<void> {
-  const known = MIGRATIONS.length;
+  const { schema } = place;
+  const known = steps.length;
   const { version, oldest, gateway: needed } = await schemaOf(link, schema);
   if (oldest > known) {
     throw new StartError(
@@ -124,16 +130,55 @@ export async function migrate(
     );
   });
   for (let step = version + 1; step <= known; step++) {
+    const text = named(steps[step - 1]!, schema, extension);
+    const index = indexOf(steps[step - 1]!);
+    if (index !== undefined) await buildIndex(link, place, clock, { step, index, text });
     await locked(link, schema, clock, async (run) => {
       const [row] = await run(plain("SELECT value FROM meta WHERE key = 'version'"));
       // Another gateway may have done it meanwhile.
       if (Number(row?.value ?? 0) >= step) return;
       await run(
         settings(pathOf(schema, extension), STEP_MS),
-        ...statementsOf(MIGRATIONS[step - 1]!),
+        ...(index === undefined ? statementsOf(text) : []),
         setMeta("version", String(step)),
       );
       if (step === 1 && gateway !== undefined) await run(setMeta("oldest_gateway", gateway));
     });
+  }
+}
+
+/**
+ * Builds the index of a step while others read and write its table; one gateway at a time, which the others ask for
+ * without waiting in the database, since the build waits for every statement that runs. What a build that was cut off
+ * has left is not valid, and goes first.
+ */
+async function buildIndex(
+  link: Link,
+  place: PostgresPlace,
+  clock: Clock,
+  { step, index, text }: { step: number; index: string; text: string },
+): Promise<void> {
+  const { schema } = place;
+  let hold = await tryHold(place, clock, "index");
+  for (; !hold; hold = await tryHold(place, clock, "index")) await sleep(clock, LOCK_MS / 10);
+  try {
+    if ((await schemaOf(link, schema)).version >= step) return;
+    const [found] = await link.run(
+      [
+        plain(
+          `SELECT i.indisvalid::text AS valid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+           JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
+          schema,
+          index,
+        ),
+      ],
+      LOCK_MS,
+    );
+    const [row] = found!.rows;
+    if (row?.valid === "true") return;
+    if (row) await link.run([plain(`DROP INDEX CONCURRENTLY ${quoted(schema)}.${quoted(index)}`)], STEP_MS);
+    await link.run([plain(text)], STEP_MS);
+  } finally {
+    hold.release();
   }
 }

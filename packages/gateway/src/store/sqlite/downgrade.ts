@@ -1,15 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
+import type { Loss } from "../versions.ts";
 import { BREAKING, MIGRATIONS, UNDO } from "./migrations.ts";
 import { inTransaction, schemaOf, setOldest } from "./schema.ts";
-
-/** What a downgrade takes away: a table, or a column of one. */
-export interface Loss {
-  table: string;
-  /** Undefined for the whole table. */
-  column?: string;
-  /** Rows that hold something there. */
-  rows: number;
-}
 
 interface Shape {
   tables: Map<string, { virtual: boolean; columns: Map<string, string | null> }>;
