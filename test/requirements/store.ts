@@ -28,4 +28,7 @@ export const store: Readonly<Record<string, string>> = {
     "`store version`, `contract` and `downgrade` work on Postgres as on SQLite: with the same words and exit codes, the loss named, and never under a gateway that runs",
   "STORE-PG-2":
     "gateways that migrate a schema of Postgres at the same time follow one another; a step that was cut off leaves nothing, or an index that is built anew; what waits for a lock lets others by after 2 s",
+  "STORE-PG-3":
+    "`doctor` checks a store on Postgres: that it can be reached, version, encoding, `pg_trgm`, character classes, `fsync` and `full_page_writes`, schema and locks; it changes nothing and shows no password",
+  "STORE-PG-4": "another Unicode version of the runtime has search on Postgres folded anew, as on SQLite",
 };

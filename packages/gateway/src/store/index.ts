@@ -10,7 +10,7 @@ import { createIds, createSharedIds, type Ids } from "./ids.ts";
 import type { Imports } from "./imports.ts";
 import { createMeter, type StoreHealth, type StoreMeter } from "./meter.ts";
 import type { CopyPlace } from "./moves.ts";
-import type { PostgresPlace } from "./postgres/index.ts";
+import type { PostgresFacts, PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
 import { createEvents, type Events, isEvent } from "./sql/events.ts";
@@ -89,7 +89,7 @@ export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces
 export { hasEnded, type RunningTurn, type StoredTurns } from "./sql/turns.ts";
 export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
 export type { Loss, StoreVersions } from "./versions.ts";
-export type { StoreFacts };
+export type { PostgresFacts, PostgresPlace, StoreFacts };
 
 /** What each change of a commit answers. */
 export type Answers<C extends readonly Change<unknown>[]> = {
@@ -190,6 +190,12 @@ export async function openStore(
 export async function inspectStore(file: string, budgetMs: number): Promise<StoreFacts> {
   const sqlite = await import("./sqlite/index.ts");
   return sqlite.inspectStore(file, budgetMs);
+}
+
+/** Examines a store on Postgres without changing it; see the driver's own. */
+export async function inspectPostgres(place: PostgresPlace, clock: Clock): Promise<PostgresFacts> {
+  const postgres = await import("./postgres/index.ts");
+  return postgres.inspectPostgres(place, clock);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { inspectStore, type StoreFacts } from "../../store/index.ts";
+import { configuredPlace } from "../store-place.ts";
 import { leftoverChildren } from "./home.ts";
+import { checkPostgres } from "./postgres.ts";
 import { type Check, fail, ok, type Patient, warn } from "./types.ts";
 
 /** Time limit; checking stops before the next table once it is used up. */
@@ -72,8 +74,10 @@ function databaseCheck(facts: StoreFacts | Error | null): Check {
 
 /** Checks the database, and what it and the log show about the clock and the last shutdown. */
 export async function checkDatabase(patient: Patient): Promise<Check[]> {
-  const { paths, running } = patient;
-  const there = await stat(paths.database).catch(() => null);
+  const { paths, running, env } = patient;
+  // A configuration that does not say where it is has a check of its own.
+  const place = await configuredPlace(paths, env).catch(() => undefined);
+  const there = place?.driver === "postgres" ? null : await stat(paths.database).catch(() => null);
   let facts: StoreFacts | Error | null = null;
   try {
     if (there) facts = await inspectStore(paths.database, BUDGET_MS);
@@ -95,5 +99,6 @@ export async function checkDatabase(patient: Patient): Promise<Check[]> {
           `${crash.join("; ")}.`,
           "See logs/gateway.log; the next start cleans up turns and processes.",
         );
-  return [databaseCheck(facts), clockCheck(Math.max(known?.newest ?? 0, log.newest ?? 0)), told];
+  const database = place?.driver === "postgres" ? await checkPostgres(place) : [databaseCheck(facts)];
+  return [...database, clockCheck(Math.max(known?.newest ?? 0, log.newest ?? 0)), told];
 }

@@ -1,4 +1,5 @@
 import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { checkConfig, createPaths, loadText, type Problem } from "../../config/index.ts";
 import { isDatabaseInUse } from "../database-lock.ts";
 import { UsageError } from "../errors.ts";
@@ -33,7 +34,8 @@ async function examine(): Promise<Check[]> {
       : await checkConfig(paths, env);
   const answers = config !== null && (await isGateway(config.gateway.bind, config.gateway.port));
   // It may have been started with a different port than the one in the file.
-  const running = answers || (await isDatabaseInUse(paths.database));
+  const inUse = [paths.database, join(paths.home, "run/gateway.lock")].map(isDatabaseInUse);
+  const running = answers || (await Promise.all(inUse)).includes(true);
   const patient: Patient = { paths, env, config, problems, answers, running };
   const found = await Promise.all([
     checkNode(),

@@ -149,6 +149,10 @@ function sideOver(
           params: [highest[table] ?? 0],
         })),
         {
+          sql: "INSERT INTO meta (key, value) VALUES ('search_unicode', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+          params: [process.versions.unicode ?? ""],
+        },
+        {
           sql: "UPDATE id_blocks SET reserved = greatest(reserved, ?, (SELECT max(id) FROM messages)) WHERE name = 'message'",
           params: [highest.messages ?? 0],
         },

@@ -13,7 +13,7 @@ import { toldAs } from "./problems.ts";
 import { isRefused, reasonOf } from "./reach.ts";
 import { createRemoval } from "./removal.ts";
 import { EXIT_CONFIG, migrate } from "./schema.ts";
-import { createSearch } from "./search/index.ts";
+import { createSearch, foldedBy, refold } from "./search/index.ts";
 import { checkServer } from "./server.ts";
 import { pathOf, settings } from "./settings.ts";
 import { createShared, reserveFirst } from "./shared.ts";
@@ -99,13 +99,17 @@ export async function openPostgres(
   const first = await firstLink(place, clock);
   let path: string;
   let givenIds: number;
+  let isFolded: boolean;
+  const { unicode = "" } = process.versions;
   try {
     const extension = await checkServer(first, warn);
     await migrate(first, place, extension, clock, gateway);
     path = pathOf(place.schema, extension);
     const limit = LIMITS_MS.short;
-    const found = [settings(path, limit), { text: FIND_UNFINISHED, values: [] }];
-    if ((await first.run(found, limit))[1]!.rows.length > 0) throw unfinishedCopy();
+    const found = [settings(path, limit), { text: FIND_UNFINISHED, values: [] }, ...foldedBy(unicode)];
+    const [, unfinished, , folded] = await first.run(found, limit);
+    if (unfinished!.rows.length > 0) throw unfinishedCopy();
+    isFolded = folded!.rows[0]?.value === unicode;
     givenIds = await reserveFirst(first, path);
   } catch (error) {
     throw isDatabaseError(error) && error.code === NO_RIGHT ? withoutRights(place, error) : error;
@@ -116,6 +120,7 @@ export async function openPostgres(
   const units = createUnits(pool, path, clock);
   const work = createWork(pool, path);
   const closing = new AbortController();
+  if (!isFolded) void refold(work, clock, closing.signal, unicode);
   const reading =
     (lane: Lane): Driver["read"] =>
     async <T>(text: string, params: readonly (string | number | null)[] = []) => {

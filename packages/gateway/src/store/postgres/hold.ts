@@ -4,7 +4,7 @@ import { reach } from "./reach.ts";
 import { pathOf, settings } from "./settings.ts";
 
 /** Of `pg_advisory_xact_lock`: whoever fills or changes a schema, or builds one of its indexes, keeps others away. */
-const LOCKS = { whole: 0x61676370, index: 0x61676978 };
+export const LOCKS = { whole: 0x61676370, index: 0x61676978 };
 const ASK_MS = 5_000;
 /** So that the lock of a process whose machine died is given up. */
 const SILENT_MS = 300_000;

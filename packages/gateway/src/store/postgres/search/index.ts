@@ -4,6 +4,8 @@ import type { Work } from "../work.ts";
 import { entryStatement } from "./entry.ts";
 import { find } from "./find.ts";
 
+export { foldedBy, refold } from "./refold.ts";
+
 /** So many new messages are sorted into the indexes together: each search reads through those that are not. */
 const ENOUGH = 200;
 const IDLE_MS = 200;
