@@ -1,6 +1,8 @@
-// `npm run bench [name …]`: runs the benchmarks one after another and prints a summary.
-import { spawnSync } from "node:child_process";
+// `npm run bench [name …]`: runs the benchmarks one after another, shows each line as it comes, and ends with a summary.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { build, productNode, root } from "../scripts/lib.mjs";
 
 const ALL = [
@@ -15,16 +17,28 @@ const ALL = [
   "markdown",
   "store",
 ];
+
+/** Runs one; gives what it missed. */
+async function measure(name) {
+  const missed = [];
+  const child = spawn(productNode(), [join(root, `bench/${name}.mjs`)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    console.log(line);
+    if (line.startsWith("MISS")) missed.push(line);
+  });
+  const [code, signal] = await once(child, "close");
+  if (code !== 0) missed.push(`MISS  ${name} did not come to its end (${signal ?? `exit code ${code}`})`);
+  return missed;
+}
+
 const wanted = process.argv.slice(2);
 await build();
-let missed = 0;
+const missed = [];
 for (const name of wanted.length > 0 ? wanted : ALL) {
   console.log(`\n== ${name}`);
-  const { stdout, status } = spawnSync(productNode(), [join(root, `bench/${name}.mjs`)], {
-    stdio: ["ignore", "pipe", "inherit"],
-    encoding: "utf8",
-  });
-  process.stdout.write(stdout);
-  missed += (stdout.match(/^MISS/gm) ?? []).length + (status === 0 ? 0 : 1);
+  missed.push(...(await measure(name)));
 }
-console.log(missed === 0 ? "\nall targets reached" : `\n${missed} targets missed`);
+console.log(missed.length === 0 ? "\nall targets reached" : `\n${missed.length} targets missed:`);
+for (const line of missed) console.log(line);
