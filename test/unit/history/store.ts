@@ -131,7 +131,8 @@ export function openStore(options: Options = {}) {
 type SqliteStore = ReturnType<typeof openStore>;
 export type Store = Omit<SqliteStore, "db" | "queued" | "reopen"> & { reopen(): Promise<Store> };
 
-async function openOnPostgres(
+/** A store on the Postgres at `place`. */
+export async function openOnPostgres(
   options: Options,
   place: Awaited<ReturnType<typeof postgresStore>>,
 ): Promise<Store> {

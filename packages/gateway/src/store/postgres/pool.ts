@@ -35,9 +35,16 @@ export interface RunOptions {
   deadline?: number;
 }
 
+type Run = (statements: readonly PostgresStatement[]) => Promise<StatementResult[]>;
+
 export interface Pool {
   /** Runs the statements as one transaction on a connection of the lane. `BEGIN` and `COMMIT` come from the caller. */
   run(lane: Lane, statements: readonly PostgresStatement[], options?: RunOptions): Promise<StatementResult[]>;
+  /**
+   * A transaction of several steps, each with the time limit of long work. It has a connection of its own, beside those
+   * of the lanes, so that nobody waits for it; what `use` begins and does not commit is undone.
+   */
+  apart(use: (run: Run) => Promise<void>): Promise<void>;
   /** Whether the server answered last. */
   readonly ok: boolean;
   /** When it stopped answering, by the clock's `elapsed`. */
@@ -68,6 +75,7 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
       { most, open: 0, idle: [], waiting: [] } satisfies Share,
     ]),
   ) as unknown as Record<Lane, Share>;
+  const apart = new Set<Link>();
   let awaySince: number | undefined;
   let closed = false;
 
@@ -182,6 +190,20 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
         }
       }
     },
+    async apart(use) {
+      if (closed) throw new Error("The store is closed.");
+      const link = await openLink(place, clock).catch((error) => {
+        throw new LinkError(false, error);
+      });
+      apart.add(link);
+      try {
+        if (closed) throw new Error("The store is closed.");
+        await use((statements) => link.run(statements, LIMITS_MS.long + SILENCE_MS));
+      } finally {
+        apart.delete(link);
+        link.close();
+      }
+    },
     get ok() {
       return awaySince === undefined;
     },
@@ -190,6 +212,7 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
     },
     close() {
       closed = true;
+      for (const link of apart) link.close();
       for (const share of Object.values(lanes)) {
         for (const link of share.idle.splice(0)) link.close();
         for (const wake of share.waiting.splice(0)) wake();

@@ -6,7 +6,7 @@ import type { HistoryFiles } from "../../files.ts";
 import { IMPORT_FAILED, type ImportState, type Imports, type ReadImport } from "../../imports.ts";
 import type { Statement } from "../../statement.ts";
 import { ownedWork, type Work } from "../work.ts";
-import { isOvertaken, removeStaged, showStatements } from "./staged.ts";
+import { isOvertaken, removeStaged, showStaged } from "./staged.ts";
 import { createStaging, type Numbered } from "./staging.ts";
 
 const UNIT_ROWS = 1000;
@@ -70,15 +70,10 @@ export function createImports(
   };
 
   /** Stores it, if need be again: a connection that broke does not say whether it did. */
-  const store = async (
-    owned: Work,
-    name: string,
-    after: ImportState | undefined,
-    statements: readonly Statement[],
-  ) => {
+  const store = async (name: string, after: ImportState | undefined, write: () => Promise<unknown>) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        await owned.write(statements);
+        await write();
         return;
       } catch (error) {
         if (closing.aborted) throw error;
@@ -92,7 +87,7 @@ export function createImports(
   const show = async (owned: Work, { name, agentId }: ImportState) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        await store(owned, name, undefined, [...(await showStatements(work, name, agentId)), forget(name)]);
+        await store(name, undefined, () => showStaged(owned, name, agentId, forget(name)));
         return;
       } catch (error) {
         if (attempt === ATTEMPTS || !isOvertaken(error)) throw error;
@@ -123,7 +118,7 @@ export function createImports(
             skipped: state.skipped + unit.batch.length - added,
             sessions: Math.max(from.sessions, staging.sessions),
           };
-          await store(owned, state.name, next, [...statements, keep(next)]);
+          await store(state.name, next, () => owned.write([...statements, keep(next)]));
           state = next;
         }
         await show(owned, state);

@@ -2,7 +2,7 @@ import { sql } from "../../change.ts";
 import { stagedUuid } from "../../imported.ts";
 import type { Statement } from "../../statement.ts";
 import { removeSlices } from "../removal.ts";
-import type { Work } from "../work.ts";
+import type { Steps, Work } from "../work.ts";
 import { placesOf, stagedAs } from "./staging.ts";
 
 interface StagedSession {
@@ -19,7 +19,7 @@ interface Move extends StagedSession {
 const DIVISION_BY_ZERO = "22012";
 const NOT_UNIQUE = "23505";
 
-/** A chat or session came or went after {@link showStatements} had looked. */
+/** A chat or session came or went after {@link showStaged} had looked. */
 export const isOvertaken = (error: unknown): boolean =>
   [DIVISION_BY_ZERO, NOT_UNIQUE].includes(String((error as { code?: string }).code));
 
@@ -50,12 +50,72 @@ async function movesOf(work: Pick<Work, "read">, name: string, agentId: string):
   }));
 }
 
-/** Statements by which what was staged becomes part of the agent's history. They rely on what is there now. */
-export async function showStatements(work: Work, name: string, agentId: string): Promise<Statement[]> {
+/** Messages that are moved in one step. */
+const STEP_ROWS = 1000;
+
+/** Messages of a staged chat go to the chat that exists, and their places in search with them. */
+async function moveMessages(
+  step: Parameters<Steps>[0],
+  staged: number,
+  moves: readonly Move[],
+): Promise<void> {
+  const target = new Map(moves.map(({ id, to }) => [id, to.present ?? id]));
+  const chat = moves[0]!.to.chat!;
+  const rows = "json_to_recordset(?::json) AS r(id bigint, session bigint)";
+  for (let last = { ts: -1, id: 0 }; ; ) {
+    const [found] = await step([
+      sql(
+        "SELECT id, session, ts FROM messages WHERE chat = ? AND (ts, id) > (?, ?) ORDER BY ts, id LIMIT ?",
+        staged,
+        last.ts,
+        last.id,
+        STEP_ROWS,
+      ),
+    ]);
+    const messages = found!.rows as unknown as Array<{ id: number; session: number; ts: number }>;
+    if (messages.length === 0) return;
+    const json = JSON.stringify(messages.map(({ id, session }) => ({ id, session: target.get(session) })));
+    await step([
+      sql(`UPDATE messages m SET chat = ?, session = r.session FROM ${rows} WHERE m.id = r.id`, chat, json),
+      sql(
+        `UPDATE message_search m SET chat = ?, session = r.session FROM ${rows} WHERE m.message = r.id`,
+        chat,
+        json,
+      ),
+    ]);
+    last = messages.at(-1)!;
+  }
+}
+
+/**
+ * What was staged becomes part of the agent's history, in one transaction that relies on what is there now. Messages of
+ * chats that exist are moved first, step by step, where nobody sees or needs them; rows that others need are locked only
+ * by the statements at its end.
+ * @param forget the last of those
+ */
+export async function showStaged(
+  work: Pick<Work, "read" | "write" | "writeInSteps">,
+  name: string,
+  agentId: string,
+  forget: Statement,
+): Promise<void> {
   const moves = await movesOf(work, name, agentId);
-  const joining = moves.filter(({ to }) => to.chat !== undefined);
+  const last = [...showStatements(name, agentId, moves), forget];
+  const joining = Map.groupBy(
+    moves.filter(({ to }) => to.chat !== undefined),
+    ({ chat }) => chat,
+  );
+  if (joining.size === 0) return void (await work.write(last));
+  await work.writeInSteps(async (step) => {
+    for (const [staged, its] of joining) await moveMessages(step, staged, its);
+    return last;
+  });
+}
+
+/** Everything but the messages themselves. */
+function showStatements(name: string, agentId: string, moves: readonly Move[]): Statement[] {
   const present = [...new Set(moves.flatMap(({ to }) => to.present ?? []))];
-  const chats = [...new Set(joining.map(({ to }) => to.chat!))];
+  const chats = [...new Set(moves.flatMap(({ to }) => to.chat ?? []))];
   const json = JSON.stringify(
     moves.map(({ id, chat, to }) => ({
       id,
@@ -70,15 +130,6 @@ export async function showStatements(work: Work, name: string, agentId: string):
   return [
     holding("sessions", present),
     holding("chats", chats),
-    ...(joining.length > 0
-      ? ["messages", "message_search"].map((table) =>
-          sql(
-            `UPDATE ${table} m SET chat = r.chat, session = coalesce(r.present, r.id) FROM ${rows}
-             WHERE m.session = r.id AND r.chat <> r.staged`,
-            json,
-          ),
-        )
-      : []),
     sql(
       `UPDATE sessions t SET message_count = t.message_count + s.message_count,
          created_at = least(t.created_at, s.created_at),
