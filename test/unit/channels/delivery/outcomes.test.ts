@@ -247,6 +247,36 @@ describe("a reply of several parts", () => {
   });
 });
 
+describe("progress of a turn", () => {
+  it("is changed only where it arrived, to the newest text [CH-OUT-7]", async () => {
+    const edits: string[] = [];
+    const rig = startDelivery();
+    rig.adapter.edit = async (_target, id, text) => void edits.push(`${id} ${text}`);
+    const target = { chatId: "c", reply: {}, receivedAt: rig.clock.now() };
+    const show = (inbox: number) =>
+      rig.delivery.progress({ place: PLACE, chatId: "c", inbox, target }, "so far");
+    rig.answers.push(REFUSED, { status: "sent" }, { status: "sent", messageId: "p3" });
+    for (const inbox of [1, 2, 3]) {
+      await show(inbox);
+      await settled();
+    }
+    for (const inbox of [1, 2, 3, 4]) {
+      rig.delivery.changeProgress(PLACE, "c", inbox, "more");
+      await settled();
+    }
+    expect(edits).toEqual(["p3 more"]);
+    rig.delivery.changeProgress(PLACE, "c", 3, "older");
+    rig.delivery.changeProgress(PLACE, "c", 3, "newest");
+    await settled();
+    expect(edits.at(-1)).toBe("p3 newest");
+    delete rig.adapter.edit;
+    rig.delivery.changeProgress(PLACE, "c", 3, "not shown");
+    await settled();
+    await rig.put(["two"]);
+    expect(rig.texts().at(-1)).toBe("two");
+  });
+});
+
 describe("the end of a gateway", () => {
   it("waits two seconds for what is being sent, and begins nothing more [CH-JOURNAL-1]", async () => {
     const { promise, resolve } = Promise.withResolvers<SendOutcome>();

@@ -154,7 +154,7 @@ export function createOutcomes({ read, slow }: Sql): Outcomes {
       change(
         sql(
           `UPDATE channel_outbox SET state = 'failed', reason = ?
-           WHERE agent_id = ? AND provider_id = ? AND channel = ? AND account = ?`,
+           WHERE agent_id = ? AND provider_id = ? AND channel = ? AND account = ? AND state = 'sent'`,
           reason,
           agentId,
           providerId,
