@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MAX_TEXT_BYTES } from "../../../packages/gateway/src/sessions/turn-cap.ts";
 import { createEmitter } from "../../../packages/gateway/src/sessions/turn-emit.ts";
 import { createTurnLog } from "../../../packages/gateway/src/sessions/turn-log.ts";
-import { createPartWriter } from "../../../packages/gateway/src/sessions/turn-parts.ts";
+import { createPartTrouble, createPartWriter } from "../../../packages/gateway/src/sessions/turn-parts.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 import { recordingLogger } from "../../fixtures/temp-home.ts";
 
@@ -29,7 +29,7 @@ function rig({ partial = true, marked = false } = {}) {
       }) as never,
     },
     clock,
-    log,
+    trouble: createPartTrouble(log),
   });
   const emitter = createEmitter({
     deps: {
@@ -80,20 +80,24 @@ const image = (size = 1) => ({ type: "image" as const, mime: "image/png", data: 
 describe("what an agent says in a turn", () => {
   it("is in the log as it comes, and on disk in pieces: soon, then at intervals", async () => {
     const { clock, parts, emitter, writer, turnLog } = rig();
+    const pass = async (ms: number) => {
+      clock.advance(ms);
+      await settle();
+    };
     emitter.emit(text("a"));
     emitter.emit(text("b"));
     expect(turnLog.text).toBe("ab");
-    clock.advance(24);
+    await pass(24);
     expect(parts).toEqual([]);
-    clock.advance(1);
+    await pass(1);
     expect(parts).toEqual(["ab"]);
     emitter.emit(text("c"));
-    clock.advance(59);
+    await pass(59);
     expect(parts).toEqual(["ab"]);
-    clock.advance(1);
+    await pass(1);
     expect(parts).toEqual(["ab", "c"]);
     // Without new text there is nothing to store.
-    clock.advance(600);
+    for (let n = 0; n < 10; n++) await pass(60);
     expect(parts).toEqual(["ab", "c"]);
     expect(writer.end()).toBe(true);
     expect(clock.timers()).toBe(0);
@@ -107,17 +111,23 @@ describe("what an agent says in a turn", () => {
     expect(writer.end()).toBe(false);
   });
 
-  it("goes on when a piece could not be stored", async () => {
+  it("is stored later, whole and in order, when a piece could not be", async () => {
     const { clock, parts, emitter, failWrites, log } = rig();
     failWrites(new Error("disk full"));
     emitter.emit(text("a"));
     clock.advance(25);
     await settle();
-    failWrites(undefined);
     emitter.emit(text("b"));
-    clock.advance(60);
-    expect(parts).toEqual(["b"]);
-    expect(log.lines).toHaveLength(1);
+    clock.advance(999);
+    await settle();
+    failWrites(undefined);
+    for (let n = 0; n < 20; n++) {
+      clock.advance(60);
+      await settle();
+    }
+    expect(parts).toEqual(["ab"]);
+    // Told once, and that it is over.
+    expect(log.lines).toHaveLength(2);
   });
 
   it("counts as something from the first event on, but for retries and signs of life", () => {
