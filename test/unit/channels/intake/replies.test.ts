@@ -142,6 +142,9 @@ describe("while a turn runs", () => {
     await pass(60_000);
     expect(edits).toHaveLength(1);
     expect(rig.out.sent.at(-1)).toMatchObject({ content: { text: "Well, yes." }, replaces: "p" });
+    expect(rig.out.rows("purpose").at(-1)).toEqual({ purpose: "reply" });
+    // Nothing of the turn looks any more.
+    expect(rig.clock.timers()).toBe(0);
   });
 
   it("nothing of it is shown where that is off, or the provider changes no messages [CH-OUT-7]", async () => {
