@@ -25,6 +25,8 @@ export const owners: Record<string, string> = {
     "A removed agent is forgotten with its workspace, however its removal and the looks at the owners follow one another: one made anew under its id is served.",
   "OWN-13": "A workspace that does not answer holds up neither the start nor the other agents.",
   "OWN-14": "A marker that a crash or a full disk left without an id is written again.",
+  "OWN-15":
+    "An agent is served as soon as it was made, or is in the configuration of the gateway that is to have it.",
   "OWN-10":
     "What comes in for an agent of another gateway is stored and answered by its owner; a takeover loses and doubles nothing.",
 };

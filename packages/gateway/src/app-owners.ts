@@ -114,6 +114,8 @@ export async function createAppOwners({
       started = true;
       if (owners) apply();
     },
+    /** Takes what the configuration has gained. */
+    reconfigure: async () => owners?.reconfigure(),
     /** Runs what removes an agent for good, while it is still this gateway's. */
     removing: (agentId: string, remove: () => Promise<void>) =>
       owners ? owners.removing(agentId, remove) : remove(),

@@ -278,6 +278,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     ...routes.agentRoutes({
       agents,
       judgeModel: (id, model) => agentModels.judge(requireAgent(id), model),
+      made: owners.reconfigure,
       remove: (id) =>
         owners.removing(id, async () => {
           await agents.remove(id);
@@ -346,7 +347,10 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     void jobs.reconfigure();
     void channels.reconfigure();
   };
-  store.onChange(applyConfig);
+  store.onChange(() => {
+    applyConfig();
+    void owners.reconfigure();
+  });
 
   return {
     async listen(host: string, wanted: number) {

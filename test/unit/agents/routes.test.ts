@@ -17,7 +17,7 @@ async function serve({ judgeModel = async (_id: string, model: string) => model 
   const authenticator = createAuthenticator({ keys: () => config().gateway.api.keys, clock });
   const agents = createAgents({ config: store, paths, env: {}, ...quietPorts });
   const server = createHttpServer({
-    endpoints: agentRoutes({ agents, judgeModel, remove: agents.remove }),
+    endpoints: agentRoutes({ agents, judgeModel, made: async () => {}, remove: agents.remove }),
     authenticator,
     sessions: createDashboardSessions({
       clock,

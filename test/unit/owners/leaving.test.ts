@@ -96,6 +96,21 @@ it("forgets the workspace of a removed agent, however the removal and its looks 
   expect(first.owns("assistant")).toBe(false);
 });
 
+it("serves an agent as soon as it is in the configuration [OWN-15]", async () => {
+  const { join } = rig();
+  const agents = ["assistant"];
+  const taken: string[] = [];
+  const first = join("first", agents, { onTaken: (id) => void taken.push(id) });
+  // Also during a look that began before.
+  const starting = first.start();
+  agents.push("second");
+  await Promise.all([starting, first.reconfigure()]);
+  agents.push("third");
+  await Promise.all([first.reconfigure(), first.reconfigure()]);
+  expect(agents.map(first.owns)).toEqual([true, true, true]);
+  expect(taken).toEqual(agents);
+});
+
 it("takes other agents while the workspace of one does not answer, and that one when it does [OWN-13]", async () => {
   const { join, seconds } = rig();
   const hung = Promise.withResolvers<string>();

@@ -243,6 +243,7 @@ export function createOwners(deps: OwnersDeps) {
   }
 
   const look = (): Promise<void> => {
+    cancelLook();
     const began = clock.elapsed();
     looking = lookOnce()
       .catch((error) => {
@@ -256,12 +257,24 @@ export function createOwners(deps: OwnersDeps) {
     return looking;
   };
 
+  let nextLook: Promise<void> | undefined;
+  /** Looks once more, after the look under way; resolves when that is done. */
+  const lookAgain = (): Promise<void> => {
+    nextLook ??= looking.then(() => {
+      nextLook = undefined;
+      return closed ? undefined : look();
+    });
+    return nextLook;
+  };
+
   return {
     /** Registers this gateway and takes what it may take at once. */
     async start(): Promise<void> {
       await lease.start();
       await look();
     },
+    /** Takes what the configuration has gained; resolves when that is done, or has failed for now. */
+    reconfigure: lookAgain,
     /** True while this gateway serves the agent. */
     owns: (agentId: string): boolean => {
       const tenure = tenures.get(agentId);
