@@ -124,8 +124,10 @@ function warmRunner(injector) {
 
   async function everyGroup(options) {
     const groups = Map.groupBy(options.testFilter ?? times.keys(), groupOf);
+    // What replaces modules is quick: it does so to need no disk and no process.
+    const quickFirst = [...groups].toSorted(([a], [b]) => Number(a === "") - Number(b === ""));
     let nrOfTests = 0;
-    for (const [key, testFilter] of groups) {
+    for (const [key, testFilter] of quickFirst) {
       current = key;
       const result = await inTime({ ...options, testFilter });
       if (result.status !== "survived") return result;

@@ -1,10 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 
-/** Tests that try many orders come last: what another notices in a moment need not wait for them. */
+/** Tests that try many orders or run programs come last: what another notices at once need not wait for them. */
 class QuickFirst extends BaseSequencer {
   async sort(files) {
-    const slow = ({ moduleId }) => Number(/interleaving|journal|crash/.test(moduleId));
+    const slow = ({ moduleId }) => Number(/interleaving|journal|crash|attach|told-history/.test(moduleId));
     return files.toSorted((a, b) => slow(a) - slow(b) || a.moduleId.localeCompare(b.moduleId));
   }
 }
