@@ -72,7 +72,7 @@ async function told<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const reason = diskProblem(error);
     if (reason === undefined) throw new CliError((error as Error).message, { cause: error });
-    throw new CliError(`The copy of the store cannot be used: ${reason}.`, { cause: error });
+    throw new CliError(`The rows could not be copied: ${reason}.`, { cause: error });
   }
 }
 

@@ -9,7 +9,7 @@ import { type Hold, holdSchema } from "./hold.ts";
 import type { Link } from "./link.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { type PostgresPlace, schemaName, serverName } from "./place.ts";
-import { reach } from "./reach.ts";
+import { commandError, reach } from "./reach.ts";
 import { dropSchema, migrate, schemaOf } from "./schema.ts";
 import { checkServer } from "./server.ts";
 import { pathOf, settings } from "./settings.ts";
@@ -81,7 +81,7 @@ export async function openPostgresSide(place: PostgresPlace, clock: Clock, use: 
     return { ...sideOver(link, path, place, clock, use === "snapshot", hold), close: async () => close() };
   } catch (error) {
     close();
-    throw error;
+    throw commandError(place, error);
   }
 }
 
@@ -98,7 +98,9 @@ function sideOver(
   const run = async (statements: readonly Statement[]) => {
     if (hold?.lost) throw new Error(`The connection to ${serverName(place)} broke; run the command again.`);
     const wanted = statements.map(({ sql, params }) => ({ text: numbered(sql), values: params }));
-    const results = await link.run([...begin, ...wanted, ...end], LIMIT_MS);
+    const results = await link.run([...begin, ...wanted, ...end], LIMIT_MS).catch((error) => {
+      throw commandError(place, error);
+    });
     return results.slice(begin.length, begin.length + wanted.length);
   };
   const all = async (text: string, params: readonly Param[] = []) =>

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { isDatabaseError } from "./errors.ts";
-import { type Link, openLink } from "./link.ts";
+import { type Link, LinkError, openLink } from "./link.ts";
 import { type PostgresPlace, serverName } from "./place.ts";
 
 /** The server is there, and will not have us: wrong password, no such role or database, no right to connect. */
@@ -26,4 +26,21 @@ export async function reach(place: PostgresPlace, clock: Clock): Promise<Link> {
       { cause: error },
     );
   }
+}
+
+const NO_ROOM = "53100";
+const NO_RIGHT = "42501";
+
+/** What a command says of something that the server could not do. */
+export function commandError(place: PostgresPlace, error: unknown): unknown {
+  const server = `Postgres (${serverName(place)})`;
+  if (error instanceof LinkError) return new Error(`The connection to ${server} broke.`, { cause: error });
+  if (!isDatabaseError(error)) return error;
+  const sentence =
+    error.code === NO_ROOM
+      ? `The disk of ${server} is full.`
+      : error.code === NO_RIGHT
+        ? `${server} does not let this role do that: ${error.message}.`
+        : `${server} refused what it was told: ${error.message}.`;
+  return new Error(sentence, { cause: error });
 }

@@ -4,10 +4,9 @@ import { COPYING } from "../copy/tables.ts";
 import type { PostgresStatement } from "./batch.ts";
 import { isBeating } from "./beating.ts";
 import { openPostgresSide } from "./copy-side.ts";
-import { isDatabaseError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import { type PostgresPlace, schemaName } from "./place.ts";
-import { reach } from "./reach.ts";
+import { commandError, reach } from "./reach.ts";
 import { dropSchema, schemaOf } from "./schema.ts";
 import { pathOf, quoted, settings } from "./settings.ts";
 
@@ -19,12 +18,6 @@ const NAME_BYTES = 40;
 const plain = (text: string, ...values: PostgresStatement["values"]): PostgresStatement => ({ text, values });
 const renaming = (from: string, to: string) => plain(`ALTER SCHEMA ${quoted(from)} RENAME TO ${quoted(to)}`);
 const stamp = (at: number) => new Date(at).toISOString().replace(/\D/g, "").slice(0, 14);
-
-const NO_RIGHT = "42501";
-const withoutRights = ({ message }: Error) =>
-  new Error(
-    `The role may not create the schema that a restore fills first: ${message}. Let an administrator run GRANT CREATE ON DATABASE … TO …, or restore with --to sqlite and use \`store copy\`.`,
-  );
 
 /** A schema that is filled beside the one whose place it will take. */
 export interface Staged {
@@ -102,7 +95,7 @@ export async function stageRestore(place: PostgresPlace, clock: Clock, replace: 
     side = await openPostgresSide({ ...place, schema: staging }, clock, "fresh");
   } catch (error) {
     link.close();
-    throw isDatabaseError(error) && error.code === NO_RIGHT ? withoutRights(error) : error;
+    throw commandError(place, error);
   }
   let before: "nothing" | "empty" | "something" | undefined;
   return {

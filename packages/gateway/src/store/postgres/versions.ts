@@ -6,7 +6,7 @@ import { type Hold, holdSchema } from "./hold.ts";
 import type { Link } from "./link.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { type PostgresPlace, schemaName } from "./place.ts";
-import { reach } from "./reach.ts";
+import { commandError, reach } from "./reach.ts";
 import { locked, schemaOf, setMeta } from "./schema.ts";
 import { checkServer } from "./server.ts";
 
@@ -33,6 +33,10 @@ export async function openPostgresVersions(
   try {
     link = await reach(place, clock);
     const open = link;
+    const inLock = (work: Parameters<typeof locked>[3]) =>
+      locked(open, schema, clock, work).catch((error) => {
+        throw commandError(place, error);
+      });
     const { version, oldest } = await schemaOf(open, schema);
     if (stopped && version >= WITH_NODES && (await isBeating(open, schema, clock))) {
       throw new Error(`A gateway is running on ${schemaName(place)}; stop it first.`);
@@ -44,20 +48,20 @@ export async function openPostgresVersions(
       known: version <= MIGRATIONS.length,
       async lossesAt(to) {
         let losses: Loss[] = [];
-        await locked(open, schema, clock, async (run) => {
+        await inLock(async (run) => {
           losses = await lossesOf(run, schema, extension, to);
         });
         return losses;
       },
-      downgrade: (to) => locked(open, schema, clock, (run) => downgrade(run, schema, extension, to)),
+      downgrade: (to) => inLock((run) => downgrade(run, schema, extension, to)),
       contract: (gateway) =>
-        locked(open, schema, clock, async (run) => {
+        inLock(async (run) => {
           await run(setMeta("oldest", String(version)), setMeta("oldest_gateway", gateway));
         }),
       close,
     };
   } catch (error) {
     close();
-    throw error;
+    throw commandError(place, error);
   }
 }
