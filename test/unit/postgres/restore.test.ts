@@ -99,8 +99,32 @@ describe.skipIf(withoutPostgres())("a backup of Postgres", () => {
     await expect(restore(to, true, damaged)).rejects.toThrow(
       "The target has no place for usage_days.rounds.",
     );
+    const hostile = join(folder, "hostile.db");
+    await copyFile(file(), hostile);
+    const other = new DatabaseSync(hostile);
+    other.exec("UPDATE chats SET last_activity = 'not a number'");
+    other.close();
+    await expect(restore(to, true, hostile)).rejects.toThrow("refused what it was told: invalid input");
     expect(await schemas()).toEqual([to.schema]);
     expect(await sessionsOf(to)).toEqual(["there"]);
+  });
+
+  it("a role that may not create schemas is told so, without a password [STORE-BACKUP-3]", async () => {
+    const client = new pg.Client(to.url);
+    await client.connect();
+    const role = `role_${to.schema}`;
+    await client.query(`CREATE ROLE ${role} LOGIN`);
+    try {
+      const url = to.url.replace("postgres@", `${role}:pass-word@`);
+      const failure = await restore({ ...to, url }).catch((error: Error) => error.message);
+      expect(failure).toMatch(
+        /^Postgres \(.*\) does not let this role do that: permission denied for database/,
+      );
+      expect(failure).not.toContain("pass-word");
+    } finally {
+      await client.query(`DROP ROLE ${role}`);
+      await client.end();
+    }
   });
 
   it("keeps two restores, or copies, to one schema apart [STORE-BACKUP-3] [STORE-COPY-3]", async () => {
