@@ -132,6 +132,12 @@ describe.skipIf(withoutPostgres())("a backup of Postgres", () => {
     await expect(restore(to, true)).rejects.toThrow("under way");
     await first.finish();
     await first.close();
+    const copied = await openPostgresSide(to, systemClock, "source");
+    await expect(openStore(to, systemClock)).rejects.toMatchObject({
+      exitCode: 69,
+      message: expect.stringContaining("is being copied, restored or changed"),
+    });
+    await copied.close();
     const copies = await Promise.allSettled(
       [from, to].map(async (source) =>
         copyBetween(source, { ...to, schema: `${to.schema}_two` }, systemClock, () => {}),

@@ -66,10 +66,9 @@ async function ready(link: Link, place: PostgresPlace, clock: Clock, use: SideUs
   return path;
 }
 
-/** A schema of Postgres as a side of a copy. Whoever fills it keeps others away until it is closed. */
+/** A schema of Postgres as a side of a copy. Except for a snapshot, others are kept away until it is closed. */
 export async function openPostgresSide(place: PostgresPlace, clock: Clock, use: SideUse): Promise<CopySide> {
-  const fills = use === "target" || use === "fresh";
-  const hold = fills ? await holdSchema(place, clock) : undefined;
+  const hold = use === "snapshot" ? undefined : await holdSchema(place, clock);
   let link: Link | undefined;
   const close = () => {
     link?.close();

@@ -5,9 +5,10 @@ import type { Driver } from "../driver.ts";
 import type { HistoryFiles } from "../files.ts";
 import { isDatabaseError } from "./errors.ts";
 import { createExports } from "./exports.ts";
+import { isFree } from "./hold.ts";
 import { createImports } from "./imports/index.ts";
 import { type Link, openLink } from "./link.ts";
-import { type PostgresPlace, serverName } from "./place.ts";
+import { type PostgresPlace, schemaName, serverName } from "./place.ts";
 import { createPool, type Lane, LIMITS_MS, type Pool, pause } from "./pool.ts";
 import { toldAs } from "./problems.ts";
 import { isRefused, reasonOf } from "./reach.ts";
@@ -36,6 +37,12 @@ const withoutRights = (place: PostgresPlace, { message }: Error) =>
   new StartError(
     `Postgres (${serverName(place)}) does not let this role use the schema ${place.schema}: ${message}. Let a role that may create it, with this one as its owner: CREATE SCHEMA … AUTHORIZATION …`,
     EXIT_CONFIG,
+  );
+
+const held = (place: PostgresPlace) =>
+  new StartError(
+    `The store (${schemaName(place)}) is being copied, restored or changed at the moment. Start the gateway when that has ended.`,
+    EXIT_UNAVAILABLE,
   );
 
 /** The first connection; tried for a while. */
@@ -106,9 +113,15 @@ export async function openPostgres(
     await migrate(first, place, extension, clock, gateway);
     path = pathOf(place.schema, extension);
     const limit = LIMITS_MS.short;
-    const found = [settings(path, limit), { text: FIND_UNFINISHED, values: [] }, ...foldedBy(unicode)];
-    const [, unfinished, , folded] = await first.run(found, limit);
+    const found = [
+      settings(path, limit),
+      { text: FIND_UNFINISHED, values: [] },
+      ...foldedBy(unicode),
+      isFree(place.schema),
+    ];
+    const [, unfinished, , folded, free] = await first.run(found, limit);
     if (unfinished!.rows.length > 0) throw unfinishedCopy();
+    if (free!.rows[0]!.free !== "true") throw held(place);
     isFolded = folded!.rows[0]?.value === unicode;
     givenIds = await reserveFirst(first, path);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import type { PostgresStatement } from "./batch.ts";
 import { type PostgresPlace, schemaName } from "./place.ts";
 import { reach } from "./reach.ts";
 import { pathOf, settings } from "./settings.ts";
@@ -18,6 +19,12 @@ export interface Hold {
   readonly lost: boolean;
   release(): void;
 }
+
+/** Answers whether nobody has the hold on a schema, in a transaction of its own. */
+export const isFree = (schema: string): PostgresStatement => ({
+  text: "SELECT pg_try_advisory_xact_lock_shared($1, hashtext($2))::text AS free",
+  values: [LOCKS.whole, schema],
+});
 
 /**
  * Takes a hold on a schema, which need not exist: an open transaction on a connection of its own, because locks of a
