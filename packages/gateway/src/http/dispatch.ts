@@ -78,7 +78,8 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
       entered?.confirm();
       if (decl.stores) takeSpace();
       if (decl.rawReply === "stream") res.setHeader("x-request-id", requestId);
-      else if (decl.rawReply) setBaseHeaders(res, requestId);
+      // A stream sets them when it begins: a reply without headers of its own goes out in one piece.
+      else if (decl.rawReply && decl.rawReply !== "sse") setBaseHeaders(res, requestId);
       const confirm = () => entered?.confirm();
       const takeRoom = () => inFlight.takeRoom(principal.id);
       const context = new Context(req, res, requestId, {

@@ -25,7 +25,7 @@ export interface RequestContext<D extends RouteDecl = RouteDecl> {
   takeRoom(): void;
   /** The request itself; a `rawBody` is read from here. */
   readonly req: IncomingMessage;
-  /** Only for `rawReply` routes, which return `handled`; request id and security headers are already set. */
+  /** Only for `rawReply` routes, which return `handled`; request id and security headers are already set, or set by the stream (`sse`). */
   readonly res: ServerResponse;
 }
 

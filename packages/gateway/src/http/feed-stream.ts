@@ -42,7 +42,7 @@ export function streamFeed(
   let blocked = false;
   // The key may have lost its right while the handler waited.
   if (res.headersSent) return Promise.resolve();
-  beginStream(res);
+  beginStream(res, requestId);
 
   const { promise, resolve } = Promise.withResolvers<void>();
   const over = () => res.writableEnded || res.closed;

@@ -3,6 +3,7 @@ import type { GatewayError, TurnEvent, WireForm } from "@agent-gateway/contract"
 import type { Clock } from "../lib/clock.ts";
 import { type Cursor, ownFrames, type TurnFrames, type TurnLog } from "../sessions/index.ts";
 import { errorFrames } from "./forms.ts";
+import { setBaseHeaders } from "./reply.ts";
 
 /** If a client does not read, this much may wait in its socket before the reader pauses. */
 export const MAX_WAITING_BYTES = 1024 * 1024;
@@ -24,7 +25,8 @@ export const isEventStream = (res: ServerResponse): boolean =>
   String(res.getHeader("content-type")).startsWith("text/event-stream");
 
 /** Sends the head of a stream at once. */
-export function beginStream(res: ServerResponse): void {
+export function beginStream(res: ServerResponse, requestId: string): void {
+  setBaseHeaders(res, requestId);
   res.writeHead(200, {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-cache, no-transform",
@@ -52,7 +54,7 @@ export function streamTurn(res: ServerResponse, log: TurnLog, options: SseOption
   const { clock } = options;
   const cursor = options.cursor ?? { seq: 0, textEnd: 0 };
   const frames = options.frames ?? ownFrames(log.requestId);
-  beginStream(res);
+  beginStream(res, log.requestId);
   options.onReader?.(1);
 
   return new Promise((resolve) => {

@@ -80,7 +80,6 @@ export function sessionRoutes(deps: SessionRouteDeps): Endpoint[] {
       const cursor = turn.log.cursorAt(afterSeq === undefined ? turn.log.firstSeq - 1 : after);
       if (!cursor) throw new GatewayError("TURN_TRUNCATED");
       using _place = deps.takeStream(principal.id);
-      res.setHeader("x-request-id", turn.requestId);
       const { keepaliveMs } = deps.config().gateway.turns;
       await streamTurn(res, turn.log, { clock: deps.clock, keepaliveMs, cursor, onReader: deps.onReader });
       return { handled: true };

@@ -7,6 +7,9 @@ import type { FromWorker, Job, JobContext, OpenFile, ToWorker, Unit } from "./pr
 /** Work for idle moments: one short step inside a transaction; returns true while work is left. */
 export type IdleTask = (db: Connection) => boolean;
 
+/** The result of a silent statement: one for all, because a message carries an object only once. */
+const NOTHING: StatementResult = { changes: 0, rows: [] };
+
 interface Served {
   jobs: Record<string, Job<never>>;
   idle?: IdleTask;
@@ -50,7 +53,11 @@ function openFile(port: MessagePort, { file, mode }: OpenFile, options: Served):
   };
 
   const runUnit = (statements: readonly Statement[]): StatementResult[] =>
-    statements.map(({ sql, params }) => {
+    statements.map(({ sql, params, silent }) => {
+      if (silent) {
+        db.run(sql, params);
+        return NOTHING;
+      }
       if (/\bRETURNING\b/i.test(sql)) return { changes: 0, rows: db.all(sql, params) };
       return { changes: db.run(sql, params).changes, rows: [] };
     });
