@@ -17,10 +17,11 @@ const RULES = [
     name: "timers",
     pattern: /(?<![.\w])(?:setTimeout|setInterval)\s*\(|from "(?:node:)?timers(?:\/promises)?"/g,
     advice: "use `clock.after`, `clock.every` or `sleep`",
-    // The database's threads and the program of the builtin runtime have no clock passed in, and `serve` ends the process.
+    // The database's threads and the program of the builtin runtime have no clock passed in, and `main` and `serve` are the process.
     allowed: [
       "lib/",
       "cli/",
+      "main.ts",
       "serve.ts",
       "store/sqlite/worker-loop.ts",
       "runtimes/builtin/agent/retry.ts",
