@@ -31,10 +31,7 @@ it("a start loads no provider, no runtime with a program and no WebSocket librar
   const own = modules.filter((id) => id.startsWith(source)).map((id) => id.slice(source.length));
   expect(own).toContain("app.ts");
   expect(own).toContain("channels/index.ts");
-  expect(own.filter((id) => /^channels\/[a-z]+\//.test(id))).toEqual([
-    // Which accounts there are: no provider's code.
-    "channels/devicechat/accounts.ts",
-  ]);
+  expect(own.filter((id) => /^channels\/[a-z]+\//.test(id))).toEqual([]);
   expect(own).not.toContain("channels/room.ts");
   expect(own.filter((id) => /^(?:owners|store\/postgres|store\/copy)\//.test(id))).toEqual([]);
   expect(own.filter((id) => /^runtimes\/(?:acp|agent-cli|builtin)\//.test(id))).toEqual([]);

@@ -16,7 +16,7 @@ export {
   type DeviceAccounts,
   noAccount,
   onlyAccount,
-} from "./devicechat/accounts.ts";
+} from "./device-accounts.ts";
 export type { DeviceAdapter } from "./devicechat/index.ts";
 export { checkToken } from "./load.ts";
 export { deviceAccounts } from "./place.ts";

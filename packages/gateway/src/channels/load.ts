@@ -34,16 +34,16 @@ export async function checkToken<C extends CheckedChannel>(
   const { botToken = "", apiBaseUrl } = settings as NonNullable<AgentConfig["botchat"]>;
   switch (channel) {
     case "botchat":
-      return (await import("./botchat/check.ts")).checkToken({ botToken, apiBaseUrl }, signal);
+      return (await import("./botchat/index.ts")).checkToken({ botToken, apiBaseUrl }, signal);
     case "guildchat":
-      return (await import("./guildchat/check.ts")).checkToken({ botToken, apiBaseUrl }, signal);
+      return (await import("./guildchat/index.ts")).checkToken({ botToken, apiBaseUrl }, signal);
     case "sigchat":
-      return (await import("./sigchat/check.ts")).checkToken(
+      return (await import("./sigchat/index.ts")).checkToken(
         settings as NonNullable<AgentConfig["sigchat"]>,
         signal,
       );
     default:
-      return (await import("./teamchat/check.ts")).checkToken(
+      return (await import("./teamchat/index.ts")).checkToken(
         settings as NonNullable<AgentConfig["teamchat"]>,
         signal,
       );

@@ -2,8 +2,8 @@ import type { ChannelName, WebhookChannel } from "./types.ts";
 
 /** Channels whose providers call the gateway, by their name in the address; each is loaded by its first request. */
 export const WEBHOOKS = {
-  sigchat: async () => (await import("./sigchat/webhook.ts")).webhook,
-  teamchat: async () => (await import("./teamchat/webhook.ts")).webhook,
-  cloudchat: async () => (await import("./cloudchat/webhook.ts")).webhook,
-  botchat: async () => (await import("./botchat/webhook.ts")).webhook,
+  sigchat: async () => (await import("./sigchat/index.ts")).loadWebhook(),
+  teamchat: async () => (await import("./teamchat/index.ts")).loadWebhook(),
+  cloudchat: async () => (await import("./cloudchat/index.ts")).loadWebhook(),
+  botchat: async () => (await import("./botchat/index.ts")).loadWebhook(),
 } satisfies { [name in ChannelName]?: () => Promise<WebhookChannel> };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Logger } from "../lib/logger.ts";
 import { resolveProgram } from "../lib/process.ts";
-import type { readLogin } from "./agent-cli/login.ts";
+import type { readLogin } from "./agent-cli/index.ts";
 import { programName } from "./program-name.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,7 +57,7 @@ export async function detectRuntime(options: DetectOptions): Promise<Detection> 
 
   const cli = await findAgentCli(env, which, tried);
   if (cli) {
-    const ask = options.login ?? (await import("./agent-cli/login.ts")).readLogin;
+    const ask = options.login ?? (await import("./agent-cli/index.ts")).readLogin;
     const login = await ask([cli.program], process.cwd(), env);
     if (login !== "missing")
       return chosen({ type: "agent-cli", command: [cli.program], reason: cli.reason, tried });

@@ -3,7 +3,7 @@ import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
-import type { Sql } from "./sql/port.ts";
+import type { Sql } from "./sql/index.ts";
 import type { Statement, StatementResult } from "./statement.ts";
 
 /**

@@ -1,3 +1,5 @@
+import type { StoredMessage } from "./sql/index.ts";
+
 /** Position of an export: messages up to (`ts`, `id`) are done. Those above `maxId` arrived after its start. */
 export interface ExportCursor {
   ts: number;
@@ -18,7 +20,7 @@ export interface ExportSlice {
 export interface ExportedMessage {
   chatId: string;
   sessionName: string;
-  message: import("./sql/history.ts").StoredMessage;
+  message: StoredMessage;
 }
 
 /** Reads an agent's messages for an export; no lock or snapshot is held between two slices. */

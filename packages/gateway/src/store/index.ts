@@ -13,21 +13,38 @@ import type { CopyPlace } from "./moves.ts";
 import type { PostgresFacts, PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
-import { createEvents, type Events, isEvent } from "./sql/events.ts";
-import { createHistory, type StoredHistory } from "./sql/history.ts";
-import { createInbox, type Inbox } from "./sql/inbox.ts";
-import { createJobs, type StoredJobs } from "./sql/jobs.ts";
-import { createLogins, type Logins } from "./sql/logins.ts";
-import { createMedia, type MediaReferences } from "./sql/media.ts";
-import { createMessages, type StoredMessages } from "./sql/messages.ts";
-import { createOutbox, type Outbox } from "./sql/outbox.ts";
-import type { Sql } from "./sql/port.ts";
-import { createPositions, type Positions } from "./sql/positions.ts";
-import { createSessions, type StoredSessions } from "./sql/sessions.ts";
-import { createShares, type StoredShares } from "./sql/shares.ts";
-import { createTraces, type Traces } from "./sql/traces.ts";
-import { createTurns, type StoredTurns } from "./sql/turns.ts";
-import { createUsage, type StoredUsage } from "./sql/usage.ts";
+import {
+  createEvents,
+  createHistory,
+  createInbox,
+  createJobs,
+  createLogins,
+  createMedia,
+  createMessages,
+  createOutbox,
+  createPositions,
+  createSessions,
+  createShares,
+  createTraces,
+  createTurns,
+  createUsage,
+  type Events,
+  type Inbox,
+  isEvent,
+  type Logins,
+  type MediaReferences,
+  type Outbox,
+  type Positions,
+  type Sql,
+  type StoredHistory,
+  type StoredJobs,
+  type StoredMessages,
+  type StoredSessions,
+  type StoredShares,
+  type StoredTurns,
+  type StoredUsage,
+  type Traces,
+} from "./sql/index.ts";
 import type { StoreFacts } from "./sqlite/index.ts";
 import type { Param } from "./statement.ts";
 import type { StoreVersions } from "./versions.ts";
@@ -60,34 +77,59 @@ export {
   snapshotTo,
 } from "./moves.ts";
 export type { SearchQuery } from "./search.ts";
-export type {
-  EventBounds,
-  EventCondition,
-  EventFilter,
-  Events,
-  NewEvent,
-  StoredEvent,
-} from "./sql/events.ts";
-export type {
-  ChatRow,
-  DaysQuery,
-  ListedSession,
-  PageQuery,
-  StoredHistory,
-  StoredMessage,
-  StoredPage,
-} from "./sql/history.ts";
-export type { Inbox, InboxRow, NewInboxRow, StoredChat } from "./sql/inbox.ts";
-export { type EndedJob, isTakenAway, type JobRef, type StoredJob, type StoredJobs } from "./sql/jobs.ts";
-export type { MediaReferences } from "./sql/media.ts";
-export type { MessageExtra, NewMessage, SaidMessage, StoredMessages } from "./sql/messages.ts";
-export type { NewOutboxRow, Outbox, OutboxRow } from "./sql/outbox.ts";
-export type { Positions, StoredPlace } from "./sql/positions.ts";
-export type { RuntimeState, SessionRow, SessionValues, StoredSessions } from "./sql/sessions.ts";
-export type { SharedFile, StoredShare, StoredShares } from "./sql/shares.ts";
-export type { TracedInbox, TracedOutbox, TracedTurn, Traces } from "./sql/traces.ts";
-export { hasEnded, type RunningTurn, type StoredTurns } from "./sql/turns.ts";
-export type { StoredUsage, UsageEntry, UsageFilter, UsageGroup, UsageSum } from "./sql/usage.ts";
+export {
+  type ChatRow,
+  type DaysQuery,
+  type EndedJob,
+  type EventBounds,
+  type EventCondition,
+  type EventFilter,
+  type Events,
+  hasEnded,
+  type Inbox,
+  type InboxRow,
+  isTakenAway,
+  type JobRef,
+  type ListedSession,
+  type MediaReferences,
+  type MessageExtra,
+  type NewEvent,
+  type NewInboxRow,
+  type NewMessage,
+  type NewOutboxRow,
+  type Outbox,
+  type OutboxRow,
+  type PageQuery,
+  type Positions,
+  type RunningTurn,
+  type RuntimeState,
+  type SaidMessage,
+  type SessionRow,
+  type SessionValues,
+  type SharedFile,
+  type StoredChat,
+  type StoredEvent,
+  type StoredHistory,
+  type StoredJob,
+  type StoredJobs,
+  type StoredMessage,
+  type StoredMessages,
+  type StoredPage,
+  type StoredPlace,
+  type StoredSessions,
+  type StoredShare,
+  type StoredShares,
+  type StoredTurns,
+  type StoredUsage,
+  type TracedInbox,
+  type TracedOutbox,
+  type TracedTurn,
+  type Traces,
+  type UsageEntry,
+  type UsageFilter,
+  type UsageGroup,
+  type UsageSum,
+} from "./sql/index.ts";
 export type { Loss, StoreVersions } from "./versions.ts";
 export type { PostgresFacts, PostgresPlace, StoreFacts };
 

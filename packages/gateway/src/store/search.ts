@@ -1,4 +1,4 @@
-import type { MessageScope, StoredMessage } from "./sql/history.ts";
+import type { MessageScope, SearchEntry, StoredMessage } from "./sql/index.ts";
 import type { Statement } from "./statement.ts";
 
 /** A literal text to find in one chat, in any script, ignoring case. */
@@ -14,15 +14,6 @@ export interface SearchResult {
   messages: StoredMessage[];
   /** Exact, however many there are. */
   total: number;
-}
-
-/** A message that is being stored. */
-export interface SearchEntry {
-  id: number;
-  /** Id of its session. */
-  session: string;
-  content: string;
-  ts: number;
 }
 
 /**

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   accountsOf,
   createDeviceAccounts,
-} from "../../../../packages/gateway/src/channels/devicechat/accounts.ts";
+} from "../../../../packages/gateway/src/channels/device-accounts.ts";
 import { migrate } from "../../../../packages/gateway/src/config/migrate.ts";
 import { tempHome } from "../../../fixtures/temp-home.ts";
 

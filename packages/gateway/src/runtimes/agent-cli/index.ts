@@ -6,6 +6,7 @@ import type { Readings } from "./meter.ts";
 import { openAgentCliSession } from "./session.ts";
 import type { AgentCliOptions } from "./start.ts";
 
+export { readLogin } from "./login.ts";
 export { type Fields, isFields, nameOrNull, textOrNull } from "./protocol.ts";
 export { safeSentence } from "./safe-sentence.ts";
 export { createToolServer, GATEWAY_SERVER, type ToolServer } from "./tool-server.ts";

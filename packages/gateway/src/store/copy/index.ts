@@ -5,7 +5,10 @@ import type { CopySide } from "./port.ts";
 import { COPIED, COPYING, type CopiedTable, isDerived, isOwnMeta, PREFILLED } from "./tables.ts";
 import { FIND_UNFINISHED } from "./unfinished.ts";
 
+export { otherSchema } from "./other-schema.ts";
 export type { CopySide } from "./port.ts";
+export { COPYING } from "./tables.ts";
+export { FIND_UNFINISHED, unfinishedCopy } from "./unfinished.ts";
 
 /** A table of both stores at the end of a copy. */
 export interface CopiedRows {

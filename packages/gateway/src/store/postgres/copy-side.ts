@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
-import { otherSchema } from "../copy/other-schema.ts";
-import type { CopySide } from "../copy/port.ts";
+import type { CopySide } from "../copy/index.ts";
+import { otherSchema } from "../copy/index.ts";
 import { fold } from "../fold.ts";
 import type { Param, Row, Statement } from "../statement.ts";
 import type { PostgresStatement } from "./batch.ts";

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { StartError } from "../../lib/start-error.ts";
-import { FIND_UNFINISHED, unfinishedCopy } from "../copy/unfinished.ts";
+import { FIND_UNFINISHED, unfinishedCopy } from "../copy/index.ts";
 import type { Driver } from "../driver.ts";
 import type { HistoryFiles } from "../files.ts";
 import { isDatabaseError } from "./errors.ts";

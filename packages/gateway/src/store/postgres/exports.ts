@@ -1,6 +1,6 @@
 import { countFitting } from "../../lib/fitting.ts";
 import type { ExportCursor, Exports, FormatExport } from "../exports.ts";
-import { MESSAGE_COLUMNS, type StoredMessage } from "../sql/history.ts";
+import { MESSAGE_COLUMNS, type StoredMessage } from "../sql/index.ts";
 import type { Param } from "../statement.ts";
 import type { Work } from "./work.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { FIND_UNFINISHED } from "../copy/unfinished.ts";
+import { FIND_UNFINISHED } from "../copy/index.ts";
 import { LOCKS } from "./hold.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import type { PostgresPlace } from "./place.ts";

@@ -1,7 +1,7 @@
 import { change, sql } from "../change.ts";
 import type { AsOwner } from "../directory.ts";
 import type { Removal } from "../removal.ts";
-import type { Sql } from "../sql/port.ts";
+import type { Sql } from "../sql/index.ts";
 import type { Statement } from "../statement.ts";
 import { ownedWork, type Work } from "./work.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
-import type { CopySide } from "../copy/port.ts";
-import { COPYING } from "../copy/tables.ts";
+import type { CopySide } from "../copy/index.ts";
+import { COPYING } from "../copy/index.ts";
 import type { PostgresStatement } from "./batch.ts";
 import { isBeating } from "./beating.ts";
 import { openPostgresSide } from "./copy-side.ts";

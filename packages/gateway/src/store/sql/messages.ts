@@ -1,7 +1,7 @@
 import type { Attachment, MessageError, MessageStep } from "@agent-gateway/contract";
 import { countFitting } from "../../lib/fitting.ts";
 import { type Change, change, followed, hitting, sql } from "../change.ts";
-import type { Search } from "../search.ts";
+import type { Statement } from "../statement.ts";
 import type { Sql } from "./port.ts";
 
 /** A message's extra fields; absent ones are not stored. */
@@ -65,8 +65,20 @@ const RECENT_COLUMNS = `role, octet_length(content) AS bytes,
     ELSE substr(content, 1, ${MAX_RECENT_BYTES / 4}) END AS content`;
 const LEFT_OUT = "\n\n[The rest of this message was left out.]";
 
+/** A message that is being stored, as search needs it. */
+export interface SearchEntry {
+  id: number;
+  /** Id of its session. */
+  session: string;
+  content: string;
+  ts: number;
+}
+
 /** @param entry what makes a message known to search */
-export function createMessages({ read }: Sql, entry: Search["entry"]): StoredMessages {
+export function createMessages(
+  { read }: Sql,
+  entry: (message: SearchEntry) => readonly Statement[],
+): StoredMessages {
   return {
     add({ id, session, role, content, ts, extra, media = [], steps = [] }) {
       return followed(

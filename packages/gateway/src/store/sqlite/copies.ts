@@ -13,8 +13,14 @@ import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../lib/clock.ts";
 import { diskProblem, StartError } from "../../lib/start-error.ts";
-import type { Database } from "./database.ts";
+import type { Param, Statement } from "../statement.ts";
 import { schemaOf } from "./schema.ts";
+
+/** Where the copies are noted. */
+interface Notes {
+  all<T>(sql: string, params: readonly Param[]): T[];
+  write(statement: Statement): Promise<unknown>;
+}
 
 const DAY_MS = 86_400_000;
 const SWEEP_MS = 3_600_000;
@@ -84,7 +90,7 @@ export function copyBefore(db: DatabaseSync, file: string, version: number): voi
  * Removes each copy a day after the first start that succeeded with what replaced it.
  * @returns a function that ends the sweeping
  */
-export function sweepCopies(db: Database, file: string, clock: Clock): () => void {
+export function sweepCopies(db: Notes, file: string, clock: Clock): () => void {
   const pattern = new RegExp(`^${RegExp.escape(basename(file))}\\.before-\\d+$`);
   const sweep = async () => {
     for (const name of await readdir(dirname(file))) {

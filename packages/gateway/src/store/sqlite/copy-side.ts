@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { otherSchema } from "../copy/other-schema.ts";
-import type { CopySide } from "../copy/port.ts";
+import type { CopySide } from "../copy/index.ts";
+import { otherSchema } from "../copy/index.ts";
 import type { Param, Row } from "../statement.ts";
 import { openConnection } from "./connection.ts";
 import { MIGRATIONS } from "./migrations.ts";

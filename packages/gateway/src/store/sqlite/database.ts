@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../../lib/clock.ts";
 import { startThread } from "../../lib/thread.ts";
-import { FIND_UNFINISHED, unfinishedCopy } from "../copy/unfinished.ts";
+import { FIND_UNFINISHED, unfinishedCopy } from "../copy/index.ts";
 import type { Param, Statement, StatementResult } from "../statement.ts";
 import { openConnection } from "./connection.ts";
 import { copyBefore, sweepCopies } from "./copies.ts";

@@ -3,8 +3,8 @@ import type { Exports } from "../exports.ts";
 import type { ImportState, Imports } from "../imports.ts";
 import type { Removal } from "../removal.ts";
 import type { Database } from "./database.ts";
-import type { ExportArgs } from "./jobs/export.ts";
-import { clearStatements } from "./jobs/removal.ts";
+import type { ExportArgs } from "./jobs/index.ts";
+import { clearStatements } from "./jobs/index.ts";
 
 export const createRemoval = (db: Database): Removal => ({
   clear: (session) => change(...clearStatements(session)),

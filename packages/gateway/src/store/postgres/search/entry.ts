@@ -1,6 +1,6 @@
 import { sql } from "../../change.ts";
 import { fold } from "../../fold.ts";
-import type { SearchEntry } from "../../search.ts";
+import type { SearchEntry } from "../../sql/index.ts";
 import type { Statement } from "../../statement.ts";
 
 /**

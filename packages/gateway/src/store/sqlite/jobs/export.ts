@@ -1,5 +1,5 @@
 import type { ExportCursor, ExportSlice, FormatExport } from "../../exports.ts";
-import { MESSAGE_COLUMNS, type StoredMessage } from "../../sql/history.ts";
+import { MESSAGE_COLUMNS, type StoredMessage } from "../../sql/index.ts";
 import type { Connection } from "../connection.ts";
 import type { JobContext } from "../protocol.ts";
 

@@ -1,7 +1,7 @@
 import { idsFor, stagedUuid } from "../../imported.ts";
 import type { Connection } from "../connection.ts";
 import type { JobContext } from "../protocol.ts";
-import { unindexStatements } from "../search/indexing.ts";
+import { unindexStatements } from "../search/index.ts";
 import { removeSlices } from "./removal.ts";
 
 /** In whose name the chats of an import are staged: no agent has such an id. `joining` for chats that exist already. */

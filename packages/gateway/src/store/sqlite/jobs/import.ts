@@ -2,7 +2,7 @@ import { cleanMessage } from "../../clean.ts";
 import { IMPORT_FAILED, type ImportResult, type ImportState, type ReadImport } from "../../imports.ts";
 import type { Connection } from "../connection.ts";
 import { type JobContext, JobError } from "../protocol.ts";
-import { indexStep } from "../search/indexing.ts";
+import { indexStep } from "../search/index.ts";
 import { removeStaged, showStaged } from "./import-staged.ts";
 import { createImportTarget } from "./import-target.ts";
 

@@ -6,6 +6,9 @@ import { exportSlice } from "./export.ts";
 import { storeImport } from "./import.ts";
 import { emptySession, pruneTurns, removeOlder } from "./removal.ts";
 
+export type { ExportArgs } from "./export.ts";
+export { clearStatements } from "./removal.ts";
+
 /** Jobs of the writer thread. */
 export const writerJobs = (read: ReadImport): Record<string, Job<never>> => ({
   storeImport: storeImport(read),

@@ -1,7 +1,7 @@
 import type { Statement } from "../../statement.ts";
 import type { Connection } from "../connection.ts";
 import type { JobContext } from "../protocol.ts";
-import { unindexStatements } from "../search/indexing.ts";
+import { unindexStatements } from "../search/index.ts";
 
 /** Messages removed in one slice: about 10 ms of work. */
 const SLICE_ROWS = 250;

@@ -1,6 +1,6 @@
 import { fold } from "../../fold.ts";
 import type { SearchQuery, SearchResult } from "../../search.ts";
-import { MESSAGE_COLUMNS, type MessageScope, type StoredMessage } from "../../sql/history.ts";
+import { MESSAGE_COLUMNS, type MessageScope, type StoredMessage } from "../../sql/index.ts";
 import type { Param } from "../../statement.ts";
 import type { Connection } from "../connection.ts";
 import { JobError } from "../protocol.ts";

@@ -3,6 +3,8 @@ import type { Database } from "../database.ts";
 import type { JobContext } from "../protocol.ts";
 import { type Abandoned, search } from "./find.ts";
 
+export { indexStep, unindexStatements } from "./indexing.ts";
+
 interface SearchArgs {
   query: SearchQuery;
   abandoned: Abandoned;

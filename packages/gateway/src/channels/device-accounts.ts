@@ -1,8 +1,8 @@
 import { GatewayError } from "@agent-gateway/contract";
-import { type AgentConfig, type ConfigStore, hasVariable } from "../../config/index.ts";
-import { isRecord } from "../../lib/is-record.ts";
-import { deviceAccounts } from "../place.ts";
-import type { DeviceStatus } from "./types.ts";
+import { type AgentConfig, type ConfigStore, hasVariable } from "../config/index.ts";
+import { isRecord } from "../lib/is-record.ts";
+import type { DeviceStatus } from "./devicechat/index.ts";
+import { deviceAccounts } from "./place.ts";
 
 type Raw = Record<string, unknown>;
 
