@@ -7,9 +7,10 @@ import {
   type JobKind,
   type JobsDeps,
 } from "./jobs/index.ts";
-import type { Store } from "./store/index.ts";
+import type { Change, Store } from "./store/index.ts";
 
 const MINUTE_MS = 60_000;
+const REMOVED = "agents.removed";
 
 /** A room whose rows want regular work. */
 interface Kept {
@@ -21,7 +22,7 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
   rows: Store;
   /** Agents of this gateway. */
   served(): readonly { id: string }[];
-  channels: Kept;
+  channels: Kept & { abandonAll(agentId: string): readonly Change<unknown>[] };
   feed: Kept;
   history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
   shares: Kept;
@@ -29,7 +30,7 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
 }
 
 /** The scheduler with every kind of job that the rooms have. */
-export const createAppJobs = ({
+export function createAppJobs({
   rows,
   served,
   monitoring,
@@ -39,8 +40,9 @@ export const createAppJobs = ({
   shares,
   usage,
   ...deps
-}: AppJobsDeps) =>
-  createJobs({
+}: AppJobsDeps) {
+  const { clock } = deps;
+  const jobs = createJobs({
     ...deps,
     store: rows,
     counters: monitoring.jobs,
@@ -59,7 +61,20 @@ export const createAppJobs = ({
       },
       housekeeping("usage.days", usage.housekeeping),
       ...(rows.housekeeping ? [housekeeping("store.units", rows.housekeeping)] : []),
-      forgetClosed(rows, deps.clock),
+      forgetClosed(rows, clock),
+      {
+        name: REMOVED,
+        scope: "store",
+        runs: "atLeastOnce",
+        limitMs: MINUTE_MS,
+        concurrency: 1,
+        backOff: { firstMs: MINUTE_MS, mostMs: 30 * MINUTE_MS },
+        async run({ key }) {
+          // Its entry was not removed after all, or there is a new agent of this name.
+          if (served().some(({ id }) => id === key)) return;
+          return { changes: [...channels.abandonAll(key), rows.jobs.removeOwner(key)] };
+        },
+      },
     ],
     agents: () => served().map(({ id }) => id),
     holder: randomUUID(),
@@ -68,3 +83,19 @@ export const createAppJobs = ({
     // Otherwise the lock on the home keeps every other process away from its database.
     alone: rows.shared === undefined,
   });
+  return {
+    ...jobs,
+    /**
+     * Call before the entry of an agent goes: if the gateway is killed before it has closed what waits for the agent, that
+     * is done a minute later, or at the next start.
+     */
+    async removing(agentId: string): Promise<void> {
+      // Another gateway may have the agent in its own file.
+      if (rows.shared) return;
+      const now = clock.now();
+      const plan = { kind: REMOVED, key: agentId, payload: null, now, nextAt: now + MINUTE_MS };
+      await rows.commit(rows.jobs.add({ ...plan, owner: "" }), rows.jobs.replan(plan, plan));
+      jobs.planned(plan.nextAt);
+    },
+  };
+}

@@ -281,6 +281,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
       made: owners.reconfigure,
       remove: (id) =>
         owners.removing(id, async () => {
+          await jobs.removing(id);
           await agents.remove(id);
           await sessions.stopAgent(id);
           await channels.removeAgent(id);

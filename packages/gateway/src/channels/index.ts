@@ -109,6 +109,7 @@ export function createChannels(deps: ChannelsDeps) {
     inbox.abandon(which, clock.now(), why),
     outbox.abandon(which, clock.now(), why),
   ];
+  const abandonAll = (agentId: string) => abandon({ agentId }, "The agent was removed.");
   const forgetOld = () => [
     inbox.forget(clock.now() - KEEP_MS, clock.now() - KEEP_DENIED_MS),
     outbox.forget(clock.now() - KEEP_MS),
@@ -187,9 +188,10 @@ export function createChannels(deps: ChannelsDeps) {
       // is configured by then.
       if (started) await withRoom((loaded) => loaded.reconfigure());
     },
+    abandonAll,
     /** Closes waiting messages of an agent that is removed for good; one merely missing from the file keeps its messages. */
     async removeAgent(agentId: string) {
-      await store.forAgent(agentId).commit(...abandon({ agentId }, "The agent was removed."));
+      await store.forAgent(agentId).commit(...abandonAll(agentId));
     },
     /** Accepts nothing more; running turns are not affected. */
     stopIntake() {
