@@ -145,6 +145,27 @@ it("does without a disk that takes nothing, and says how much was lost [RUN-3]",
   expect(program.log.lost).toBeGreaterThan(0);
 });
 
+it("leaves no file for each piece that a full disk did not take [RUN-3]", async () => {
+  const dir = join(await tempFolder(), "log");
+  let written = () => {};
+  const log = await createRunLog(dir, { maxBytes: 4096, onWritten: () => written() });
+  const put = async (text: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    written = resolve;
+    log.write(Buffer.from(text));
+    await promise;
+  };
+  disk.held = Promise.reject(new Error("ENOSPC"));
+  disk.held.catch(() => {});
+  for (let n = 0; n < 20; n++) await put("lost");
+  expect(await readdir(dir)).toEqual([]);
+  expect(log.lost).toBe(80);
+  disk.held = undefined;
+  await put("kept");
+  expect(await readdir(dir)).toEqual(["80"]);
+  await log.close();
+});
+
 it("waits with a program that writes faster than the disk takes it [RUN-3]", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   disk.held = promise;

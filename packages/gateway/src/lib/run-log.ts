@@ -82,6 +82,12 @@ export async function createRunLog(
     file = undefined;
     await ended?.close();
   };
+  /** Nothing was written into the latest file: a disk that stays full would get one for each piece. */
+  const dropEmpty = async () => {
+    if (parts.at(-1)?.size !== 0) return;
+    const { start } = parts.pop()!;
+    await rm(join(dir, String(start)), { force: true }).catch(() => {});
+  };
   const put = async (bytes: Buffer) => {
     const most = Math.ceil(maxBytes / PARTS);
     for (let done = 0; done < bytes.length; ) {
@@ -108,6 +114,7 @@ export async function createRunLog(
         waiting -= after - end;
         end = after;
         await endPart().catch(() => {});
+        await dropEmpty();
       }
       wake();
       onWritten();
