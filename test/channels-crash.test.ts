@@ -71,11 +71,11 @@ interface Uncertain {
 
 /** Replies of unknown outcome: those whose connection a provider broke on purpose, and those that a kill cut off. */
 function uncertain(gateway: Gateway, providers: AllProviders) {
-  const rows = query<Uncertain>(
+  const rows = query<Omit<Uncertain, "text"> & { content: string }>(
     gateway,
-    `SELECT id, channel, content ->> 'text' AS text, reason FROM channel_outbox
+    `SELECT id, channel, content, reason FROM channel_outbox
      WHERE state = 'unknown' AND purpose = 'reply' ORDER BY id DESC`,
-  );
+  ).map(({ content, ...row }): Uncertain => ({ ...row, text: JSON.parse(content).text }));
   const broken = new Set(providers.drivers.flatMap((driver) => driver.broken?.() ?? []));
   return {
     rows,

@@ -78,6 +78,13 @@ async function history(gateway: Gateway, chat = "api-me"): Promise<Message[]> {
   const { body } = await gateway.json("GET", `/api/v1/agents/assistant/chats/${chat}/messages?limit=100`);
   return (body.messages as Message[]).toReversed();
 }
+/** Processes of the agents of a gateway. */
+async function childrenOf(gateway: Gateway): Promise<number[]> {
+  const { body } = await gateway.json("GET", "/status");
+  const agents = body.agents as Array<{ sessions: Array<{ pid: number | null }> }>;
+  return agents.flatMap(({ sessions }) => sessions.flatMap(({ pid }) => pid ?? []));
+}
+
 describe.skipIf(withoutPostgres())("two gateways on one store", () => {
   it("serve their own agents side by side, and neither robs the other, whatever their clocks say [OWN-3, OWN-7]", async () => {
     const { start } = await rig();
@@ -201,6 +208,9 @@ describe.skipIf(withoutPostgres())("two gateways on one store", () => {
         }, "a webhook to be accepted");
       };
       const texts: string[] = [];
+      const children: number[] = [];
+      /** How long it took until the other gateway served, where nobody came back earlier. */
+      const takeovers: number[] = [];
       for (let round = 0; round < ROUNDS; round++) {
         const owner = (await serves(gateways[0]!)) ? 0 : 1;
         const survivor = 1 - owner;
@@ -212,9 +222,14 @@ describe.skipIf(withoutPostgres())("two gateways on one store", () => {
           said.push(deliver(n % 2 === 0 ? owner : survivor, text));
           await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
           if (n === 3) {
+            children.push(...(await childrenOf(gateways[owner]!)));
+            const killedAt = performance.now();
             await gateways[owner]!.kill();
             // It takes its own back, or finds it taken.
-            if (round % 2 === 1) await until(() => serves(gateways[survivor]!), "the takeover", 20_000);
+            if (round % 2 === 1) {
+              await until(() => serves(gateways[survivor]!), "the takeover", 20_000);
+              takeovers.push(performance.now() - killedAt);
+            }
             gateways[owner] = await start(undefined, { home: gateways[owner]!.home });
           }
         }
@@ -243,6 +258,14 @@ describe.skipIf(withoutPostgres())("two gateways on one store", () => {
       const whole = fake.texts().filter((text) => text !== undefined && texts.includes(text));
       expect(whole.toSorted()).toEqual([...new Set(whole)].toSorted());
       const stored = (await history(owner, `cloudchat-${FROM}`)).map(({ content }) => content);
+      await until(() => !children.some(alive), "the children of the killed to be gone");
+      const [half, most] = [0.5, 1].map(
+        (share) => takeovers.toSorted((a, b) => a - b)[Math.ceil(takeovers.length * share) - 1],
+      );
+      const unknown = (await answers()).filter(({ sent }) => sent === "unknown").length;
+      console.info(
+        `${texts.length} messages, ${unknown} unknown, ${children.length} children; takeover p50 ${Math.round(half!)} ms, max ${Math.round(most!)} ms of ${takeovers.length}`,
+      );
       for (const text of texts.slice(-40)) {
         expect(stored.filter((content) => content.includes(`SAY ${text}`))).toHaveLength(1);
       }

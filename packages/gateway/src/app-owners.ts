@@ -6,6 +6,8 @@ import type { OwnersDeps } from "./owners/index.ts";
 import type { Store } from "./store/index.ts";
 
 const MAX_NAME_CHARS = 64;
+/** Many agents may be taken in a row, and each time everything is looked through that goes on for agents. */
+const APPLY_MS = 200;
 
 /** What the owner of agents asks of the other rooms. */
 interface Rooms {
@@ -49,6 +51,7 @@ export async function createAppOwners({
 }: AppOwnersDeps) {
   let recovered = false;
   let started = false;
+  let cancelApply: (() => void) | undefined;
   // Alone on its store, a gateway has no use for that room.
   const open = async ({ directory }: NonNullable<Store["shared"]>) => {
     const { createOwners, ensureMarker, readMarker } = await import("./owners/index.ts");
@@ -76,7 +79,13 @@ export async function createAppOwners({
           base.log.warn({ err: error, agent: agentId }, "could not remove an interrupted import");
         });
       },
-      onTaken: () => started && apply(),
+      onTaken() {
+        if (!started) return;
+        cancelApply ??= base.clock.after(APPLY_MS, () => {
+          cancelApply = undefined;
+          apply();
+        });
+      },
       async onLost(agentId) {
         const { server, sessions, channels, jobs } = rooms();
         server.recheck();
@@ -120,6 +129,9 @@ export async function createAppOwners({
     removing: (agentId: string, remove: () => Promise<void>) =>
       owners ? owners.removing(agentId, remove) : remove(),
     /** Frees everything; call when nothing goes on any more. */
-    close: async () => owners?.close(),
+    async close() {
+      cancelApply?.();
+      await owners?.close();
+    },
   };
 }

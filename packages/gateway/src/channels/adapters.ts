@@ -61,6 +61,8 @@ export function createAdapters(deps: AdaptersDeps) {
   const slots = new Map<string, Slot>();
   const oneByOne = createMutex();
   let closed = false;
+  /** Asked for, and not begun. */
+  let waiting: Promise<void> | undefined;
 
   const stateDir = (agent: AgentConfig, { channel, account }: ChannelPlace) =>
     join(agent.workspace, `.${channel}-state`, ...(account === "" || account === "default" ? [] : [account]));
@@ -169,8 +171,9 @@ export function createAdapters(deps: AdaptersDeps) {
 
   return {
     /** Updates the adapters to match the configuration. Never rejects. */
-    reconfigure: () =>
-      oneByOne(async () => {
+    reconfigure(): Promise<void> {
+      waiting ??= oneByOne(async () => {
+        waiting = undefined;
         if (closed) return;
         const wanted = new Map(
           deps
@@ -184,7 +187,9 @@ export function createAdapters(deps: AdaptersDeps) {
         await Promise.all(stale.map(([key]) => drop(key)));
         const missing = [...wanted].filter(([key]) => !slots.has(key));
         await Promise.all(missing.map(([, { agent, place }]) => open(agent, place)));
-      }),
+      });
+      return waiting;
+    },
     /** The adapter of a place that need not be configured: an account that is about to be linked. */
     require: (agent: AgentConfig, place: ChannelPlace): Promise<ChannelAdapter | undefined> =>
       oneByOne(async () => {
