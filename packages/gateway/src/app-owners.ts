@@ -92,6 +92,7 @@ export async function createAppOwners({
         jobs.dropAgent(agentId);
         await Promise.all([sessions.stopAgent(agentId), channels.reconfigure()]);
       },
+      onReach: () => void rooms().channels.reconfigure(),
       onLook() {
         if (!started) return;
         const { channels, feed } = rooms();
@@ -106,6 +107,7 @@ export async function createAppOwners({
   const serves = owners?.owns ?? (() => true);
   return {
     serves,
+    connects: owners?.connects ?? (() => true),
     served: () => config().agents.filter(({ id }) => serves(id)),
     /** Takes what can be taken at once, and closes what was left open there, before anything else is accepted. */
     async recover(): Promise<void> {

@@ -47,6 +47,7 @@ async function openChannels(agent: object = BARE) {
     log,
     agents: () => [now.agent],
     serves: () => true,
+    connects: () => true,
     publicUrl: () => undefined,
     publicLink: async () => undefined,
     commands: [],

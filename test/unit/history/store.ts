@@ -43,7 +43,10 @@ function historyOver(driver: Driver, options: Options & { home: string }) {
   const { home } = options;
   const opened = createStore(driver);
   // No other gateway is there, so that every agent is this one's.
-  const rows = { ...opened, forAgent: () => ({ commit: opened.commit, holds: () => true }) };
+  const rows = {
+    ...opened,
+    forAgent: () => ({ commit: opened.commit, holds: () => true, reaches: () => true }),
+  };
   const mediaDir = join(home, "media");
   const spoolDir = join(home, "imports");
   const history = createHistory({

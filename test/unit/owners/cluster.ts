@@ -70,7 +70,7 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
   const recovered = new Map<string, { name: string; at: number; fence: number }>();
 
   function join(name: string, home = name) {
-    const state = { pausedUntil: 0, cutUntil: 0, dead: false, wall: 0 };
+    const state = { pausedUntil: 0, cutUntil: 0, dead: false, wall: 0, lonely: false };
     /** Runs in this process: not while it stands still, and never after its end. */
     const own = (when: number, task: () => void): (() => void) =>
       at(when, () => {
@@ -128,13 +128,16 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
       onTaken() {},
       onLost: () => new Promise((resolve) => void own(now + random() * 1_500, resolve)),
       onLook() {},
+      onReach() {},
     });
     /** What a gateway does all the time: it looks whether it may, and acts. */
     const act = () => {
       for (const agent of agents) {
-        if (!owners.owns(agent)) continue;
         const last = recovered.get(agent);
-        if (last && last.name !== name)
+        if (!last || last.name === name) continue;
+        if (owners.connects(agent))
+          violations.push(`${name} held connections of ${agent} after ${last.name} took it`);
+        if (owners.owns(agent) && !state.lonely)
           violations.push(`${name} acted for ${agent} after ${last.name} took it`);
       }
       own(now + 20 + random() * 60, act);
@@ -152,6 +155,10 @@ export function simulatedCluster(random: () => number, leaseMs: number, agents: 
       },
       jump(ms: number) {
         state.wall += ms;
+      },
+      /** It may take itself for the only one: what it then does for an agent is refused by the fence. */
+      lonely() {
+        state.lonely = true;
       },
       kill() {
         state.dead = true;

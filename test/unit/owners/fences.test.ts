@@ -34,6 +34,7 @@ async function rig() {
       bootId,
       fence,
       holds: () => true,
+      reaches: () => true,
       refused: () => void refused.push(bootId),
     };
     ownedBy((agentId) => (agentId === "a" ? claim : undefined));

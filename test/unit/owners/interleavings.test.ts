@@ -14,9 +14,18 @@ async function live(seed: number): Promise<string[]> {
   const count = random() < 0.5 ? 2 : 3;
   let starts = 0;
   const start = (home: string) => cluster.join(`${home}.${starts++}`, home);
-  const nodes = Array.from({ length: count }, (_, index) => start(`home${index}`));
+  const first = start("home0");
+  // The others may come while nobody sees the first, nor it them.
+  const unseen = random() < 0.3;
+  if (unseen) {
+    first.lonely();
+    await cluster.run(random() * 4_000);
+    first.cut(random() * 3 * LEASE_MS);
+    await cluster.run(cluster.now() + random() * 1_000);
+  }
+  const nodes = [first, ...Array.from({ length: count - 1 }, (_, index) => start(`home${index + 1}`))];
   // Whoever has never seen another takes itself for the only one.
-  await cluster.run(3_000);
+  await cluster.run(cluster.now() + 3_000);
   cluster.slow(random() < 0.5 ? 0.05 : 0);
   for (let round = 0; round < 6; round++) {
     await cluster.run(cluster.now() + random() * 4_000);
@@ -43,7 +52,7 @@ async function live(seed: number): Promise<string[]> {
 }
 
 it(
-  `never lets two gateways act for an agent, and leaves none without one: ${RUNS} orders [OWN-1, OWN-2]`,
+  `never lets two gateways act for an agent, and leaves none without one: ${RUNS} orders [OWN-1, OWN-2, FENCE-3]`,
   async () => {
     await everyOrder(async (seed) => {
       const violations = await live(seed);

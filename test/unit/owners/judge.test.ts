@@ -34,6 +34,7 @@ it("ends a lease at 60 % of it, counted from when the last good beat was sent, a
     beat: () => new Promise((resolve) => void answers.push(resolve)),
     shared: () => shared,
     onOver: () => told.push(`over at ${clock.elapsed()}`),
+    onDoubt: () => told.push(`doubt at ${clock.elapsed()}`),
     onBeat() {},
   });
   const settle = async () => {
@@ -53,6 +54,7 @@ it("ends a lease at 60 % of it, counted from when the last good beat was sent, a
   shared = true;
   lease.check();
   expect(lease.good()).toBe(false);
-  expect(told).toEqual(["over at 6000"]);
+  expect(lease.fresh()).toBe(false);
+  expect(told).toEqual(["doubt at 6000", "over at 6000"]);
   lease.close();
 });

@@ -40,6 +40,7 @@ function rig() {
       onTaken() {},
       onLost: async () => {},
       onLook() {},
+      onReach() {},
       ...more,
     });
   return {

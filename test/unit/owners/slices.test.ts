@@ -35,7 +35,7 @@ async function rig() {
     const { directory, ownedBy } = store.shared!;
     const fence = (await directory.take("a", { bootId, workspace: "w" }, seen))!;
     const claim = {
-      ...{ agentId: "a", bootId, fence, holds: () => true },
+      ...{ agentId: "a", bootId, fence, holds: () => true, reaches: () => true },
       refused: () => void refused.push(bootId),
     };
     ownedBy((agentId) => (agentId === "a" ? claim : undefined));

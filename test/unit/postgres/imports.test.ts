@@ -38,7 +38,14 @@ async function rig() {
     const take = async (seen?: { bootId: string; fence: number }) => {
       const { directory, ownedBy } = store.shared!;
       const fence = (await directory.take("a", { bootId: home, workspace: "w" }, seen))!;
-      const claim = { agentId: "a", bootId: home, fence, holds: () => true, refused() {} };
+      const claim = {
+        agentId: "a",
+        bootId: home,
+        fence,
+        holds: () => true,
+        reaches: () => true,
+        refused() {},
+      };
       ownedBy(() => claim);
     };
     store.shared!.ownedBy(() => undefined);

@@ -16,7 +16,7 @@ function rig(marked: boolean) {
   const parts = createPartWriter({
     requestId: "r",
     turns: { addPart: () => ({}) } as never,
-    units: { commit: commit as never, holds: () => true },
+    units: { commit: commit as never, holds: () => true, reaches: () => true },
     clock,
     trouble: { failed() {}, over() {} },
   });

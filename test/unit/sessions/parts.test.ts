@@ -15,6 +15,7 @@ function rig() {
       turns: { addPart: (_id: string, text: string) => text } as never,
       units: {
         holds: () => true,
+        reaches: () => true,
         commit: (async (text: string) => {
           state.tries++;
           await settle();

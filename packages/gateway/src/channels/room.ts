@@ -38,6 +38,8 @@ export interface RoomDeps
   agents(): readonly AgentConfig[];
   /** False for an agent of another gateway: what comes in for it is stored, and nothing else. */
   serves(agentId: string): boolean;
+  /** False, besides, while no connection may be held for the agent. */
+  connects(agentId: string): boolean;
   /** Throws while no new data may be stored; a message then stays with its provider. */
   takeSpace(): void;
   publicUrl(): string | undefined;
@@ -108,7 +110,7 @@ export function createRoom(deps: RoomDeps) {
     store,
     clock,
     log,
-    agents: () => deps.agents().filter(({ id }) => deps.serves(id)),
+    agents: () => deps.agents().filter(({ id }) => deps.connects(id)),
     publicUrl: deps.publicUrl,
     publicLink: deps.publicLink,
     tempDir: deps.tempDir,

@@ -33,6 +33,8 @@ export interface OwnersDeps {
   onLost(agentId: string): Promise<void>;
   /** Called after each look while others are registered: they may have stored something for agents of this one. */
   onLook(): void;
+  /** What {@link Owners.connects} says has changed for agents that are still this gateway's. */
+  onReach(): void;
 }
 
 const SILENT = Symbol("no answer");
@@ -40,6 +42,8 @@ const SILENT = Symbol("no answer");
 interface Tenure extends Claim {
   /** Recovery is done. */
   ready: boolean;
+  /** The lease was not renewed in time: others may be about to take the agent. */
+  doubted: boolean;
   ended: boolean;
 }
 
@@ -47,6 +51,8 @@ interface Tenure extends Claim {
 const TAKEN_AT_ONCE = 8;
 /** A workspace that has not answered by then does not hold up the other agents. */
 const MARKER_MS = 1_000;
+/** By then, whoever read an old counter has taken what it wanted, or has read the new one. */
+const CLEAR_MS = 10_000;
 /** A gateway that has been silent for this long is forgotten, with what it still owns. */
 const FORGET_MS = 600_000;
 
@@ -65,6 +71,8 @@ export function createOwners(deps: OwnersDeps) {
   /** Removed agents whose workspace the store still knows. */
   const unforgotten = new Set<string>();
   let others = false;
+  /** When the lease was renewed again, while there are doubts. */
+  let renewedAt: number | undefined;
   let storeWorks = true;
   let closed = false;
   let cancelLook = () => {};
@@ -76,7 +84,13 @@ export function createOwners(deps: OwnersDeps) {
     beat: () => directory.beat(node),
     shared: () => others,
     onOver: () => endAll("could not renew its lease in time"),
+    onDoubt() {
+      renewedAt = undefined;
+      for (const tenure of tenures.values()) tenure.doubted = true;
+      deps.onReach();
+    },
     onBeat(error) {
+      if (error === undefined) renewedAt ??= clock.elapsed();
       if (storeWorks === (error === undefined)) return;
       storeWorks = error === undefined;
       if (!storeWorks) log.warn({ err: error }, "could not renew the lease; trying again");
@@ -105,8 +119,10 @@ export function createOwners(deps: OwnersDeps) {
       bootId: node.bootId,
       fence,
       ready: false,
+      doubted: false,
       ended: false,
       holds: () => !tenure.ended && lease.good(),
+      reaches: () => !tenure.ended && !tenure.doubted && lease.fresh(),
       refused: () => end(tenure, "no longer owns it"),
     };
     tenures.set(agentId, tenure);
@@ -193,6 +209,7 @@ export function createOwners(deps: OwnersDeps) {
     for (const tenure of [...tenures.values()]) {
       if ((placed.get(tenure.agentId)?.fence ?? 0) > tenure.fence) end(tenure, "no longer owns it");
     }
+    clear(sent);
     const formers = new Set(nodes.filter(isFormer).map(({ bootId }) => bootId));
     const living = nodes.filter(
       (other) => !isFormer(other) && (silent.get(other.bootId) ?? 0) < deps.leaseMs(),
@@ -226,6 +243,14 @@ export function createOwners(deps: OwnersDeps) {
       if (isFormer(other) || silent.get(other.bootId)! >= FORGET_MS) await directory.leave(other.bootId);
     }
     if (others) deps.onLook();
+  }
+  /** Ends doubts after a reading that was asked for at `sent`, and shows who owns what. */
+  function clear(sent: number): void {
+    const doubted = [...tenures.values()].filter((tenure) => tenure.doubted);
+    if (doubted.length === 0 || renewedAt === undefined || !lease.fresh()) return;
+    if (sent < renewedAt + (others ? CLEAR_MS : 0)) return;
+    for (const tenure of doubted) tenure.doubted = false;
+    deps.onReach();
   }
   const tryToTake = (agent: OwnedAgent, placement: Placement | undefined, former: boolean) =>
     take(agent, placement, former).catch((error) =>
@@ -279,6 +304,14 @@ export function createOwners(deps: OwnersDeps) {
     owns: (agentId: string): boolean => {
       const tenure = tenures.get(agentId);
       return tenure?.ready === true && tenure.holds();
+    },
+    /**
+     * True while this gateway may hold connections for the agent. Alone on its store, it keeps an agent when it cannot
+     * renew its lease; but others may have come that it cannot see.
+     */
+    connects: (agentId: string): boolean => {
+      const tenure = tenures.get(agentId);
+      return tenure?.ready === true && tenure.reaches();
     },
     /** What units of the agent carry; undefined while it is not this gateway's. */
     claim: (agentId: string): Claim | undefined => tenures.get(agentId),

@@ -14,20 +14,28 @@ export interface LeaseDeps {
   shared(): boolean;
   /** Called when the lease is over, and not again before it was good once more. */
   onOver(): void;
+  /** Called when it could not renew in time, alone or not, and not again before it could. */
+  onDoubt(): void;
   onBeat(error: unknown): void;
 }
 
 /** Renews the lease of this process, and knows until when it may act. */
-export function createLease({ clock, leaseMs, beat, shared, onOver, onBeat }: LeaseDeps) {
+export function createLease({ clock, leaseMs, beat, shared, onOver, onDoubt, onBeat }: LeaseDeps) {
   let sentAt = Number.NEGATIVE_INFINITY;
   let told = true;
+  let doubted = true;
   let cancelBeat = () => {};
   let cancelEnd = () => {};
   let closed = false;
   const end = () => sentAt + SELF_STOP * leaseMs();
   const good = () => !closed && (clock.elapsed() < end() || (!shared() && sentAt >= 0));
+  const fresh = () => !closed && clock.elapsed() < end();
   const check = () => {
     cancelEnd();
+    if (!closed && !doubted && !fresh()) {
+      doubted = true;
+      onDoubt();
+    }
     if (closed || told) return;
     // Alone, it does not end; whether it is still alone is looked at again then.
     if (good()) cancelEnd = clock.after(Math.max(BEAT_MS / 4, end() - clock.elapsed()), check);
@@ -45,7 +53,7 @@ export function createLease({ clock, leaseMs, beat, shared, onOver, onBeat }: Le
       check();
       // What counts is when it was sent: the answer may have been on its way for long.
       sentAt = Math.max(sentAt, sent);
-      if (clock.elapsed() < end()) told = false;
+      if (fresh()) told = doubted = false;
       check();
       onBeat(undefined);
     } catch (error) {
@@ -67,6 +75,8 @@ export function createLease({ clock, leaseMs, beat, shared, onOver, onBeat }: Le
     /** Begins; resolves after the first beat, or its limit. */
     start: once,
     good,
+    /** True while nobody can take anything, whoever is there. */
+    fresh,
     check,
     close() {
       closed = true;

@@ -79,6 +79,8 @@ export interface Claim extends Readonly<Pick<Placement, "agentId" | "fence">> {
   readonly bootId: string;
   /** False once it is certain or possible that another gateway has taken the agent. */
   holds(): boolean;
+  /** False, besides, while another gateway may have come unseen and be about to take it. */
+  reaches(): boolean;
   /** Called when the store refused a unit because of the fence. */
   refused(): void;
 }

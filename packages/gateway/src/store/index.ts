@@ -142,6 +142,8 @@ export type Answers<C extends readonly Change<unknown>[]> = {
 export interface AgentUnits extends Pick<Store, "commit"> {
   /** False once another gateway may own the agent: looked at before anything that cannot be undone. */
   holds(): boolean;
+  /** False, besides, while this gateway cannot see whether others have come: then nothing goes to a provider. */
+  reaches(): boolean;
 }
 
 /** A store that several gateways use. */
@@ -299,12 +301,13 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
   /** Before it is said who owns what, nobody else is there. */
   const asOwner = (agentId: string): AsOwner =>
     shared && claimOf ? fenced(claimOf(agentId)) : (write) => write([]);
-  const alone: AgentUnits = { commit, holds: () => true };
+  const alone: AgentUnits = { commit, holds: () => true, reaches: () => true };
   const forAgent = (agentId: string): AgentUnits => {
     const claim = claimOf?.(agentId);
     return {
       commit: (...changes) => commitAs(claim, changes),
       holds: () => claim?.holds() === true,
+      reaches: () => claim?.reaches() === true,
     };
   };
   /** Ids of messages in a row for a job; the first of them, once they are reserved durably. */

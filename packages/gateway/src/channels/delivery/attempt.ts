@@ -89,7 +89,7 @@ async function once(
   const begin = () => {
     if (held) throw new Error(held.status);
     if (begun) return;
-    if (!units.holds()) {
+    if (!units.reaches()) {
       held = { status: "retry", reason: NOT_HERE };
       throw new FencedError();
     }

@@ -205,7 +205,7 @@ export function createDelivery(deps: DeliveryDeps) {
     // The reply takes the place of this message, and may have done so already.
     if (answered || row?.state !== "sent" || row.provider_id === null) return;
     const adapter = deps.adapter(lane.place);
-    if (!adapter?.edit || stopped.signal.aborted) return;
+    if (!adapter?.edit || stopped.signal.aborted || !store.forAgent(row.agent_id).reaches()) return;
     const { replaces: _r, handshake: _h, ...target } = JSON.parse(row.target) as StoredTarget;
     await adapter.edit(target, row.provider_id, text).catch(() => {});
   };
