@@ -6,8 +6,9 @@ import {
   type ChannelsDeps,
   createChannels,
 } from "../../../packages/gateway/src/channels/index.ts";
+import type { Store } from "../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
-import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
+import { committing, createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { recordingLogger, tempFolder } from "../../fixtures/temp-home.ts";
 
 const PLACE: ChannelPlace = { agentId: "a", channel: "sigchat", account: "" };
@@ -35,10 +36,11 @@ async function openChannels(agent: object = BARE) {
   } as unknown as Access;
   /** What the deps say; a test changes it as it goes. */
   const now = { agent, rules: (): Promise<Access> => Promise.resolve(rules) };
+  const commit = counting("commits", store.commit as (...args: unknown[]) => unknown);
   const channels = createChannels({
     store: {
       ...store,
-      commit: counting("commits", store.commit as (...args: unknown[]) => unknown),
+      ...committing(commit as Store["commit"]),
       inbox: { ...store.inbox, waitingChats: counting("looks", store.inbox.waitingChats) },
       outbox: { ...store.outbox, waitingChats: counting("looks", store.outbox.waitingChats) },
     },
