@@ -23,6 +23,7 @@ function rig({ partial = true, marked = false } = {}) {
     turns: { addPart: (_request: string, text: string) => text } as never,
     units: {
       holds: () => true,
+      reaches: () => true,
       commit: (async (text: string) => {
         if (failing) throw failing;
         parts.push(text);

@@ -42,7 +42,7 @@ function rig() {
       agentId: "a",
       sessionId: session,
       requestId: `r-${session}`,
-      units: { commit, holds: () => true },
+      units: { commit, holds: () => true, reaches: () => true },
       changes: [change()],
       bytes,
     } as unknown as TurnEndUnit;
