@@ -13,4 +13,8 @@ export const storeAway: Readonly<Record<string, string>> = {
     "a reply that had to wait is stored under the fence of its turn; when the agent was taken or the turn closed meanwhile, it is dropped",
   "AWAY-7":
     "text of a running turn that could not be stored is stored later, in order; the log tells it once, until it works again",
+  "DISK-1":
+    "a full disk refuses what is new with 503 and `Retry-After` and lets reading go on; the reply of a running turn is kept and stored when there is room, by itself, with both drivers",
+  "CLOCK-APART-1":
+    "a gateway whose clock is an hour before or behind its store's serves, numbers events in order, and closes a cut-off turn once",
 };
