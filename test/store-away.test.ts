@@ -133,13 +133,14 @@ describe.skipIf(withoutPostgres())("a gateway whose Postgres goes away (needs Po
 
   it("that stands still (SIGSTOP) refuses within 5 s, and serves when it goes on [STORE-AWAY-1, STORE-AWAY-2]", async () => {
     const session = (await gateway.send("SAY before", { chat_id: "still" })).body.session_id as string;
+    const event = hook("SAY still");
     cluster.pause();
     try {
       const began = performance.now();
       const answers = await Promise.all([
         gateway.send("SAY lost", { chat_id: "still", session_id: session }),
         gateway.json("GET", "/api/v1/agents/assistant/chats/api-still/messages"),
-        webhook(hook("SAY lost")),
+        webhook(event),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
       expect(performance.now() - began).toBeLessThan(6_000);
@@ -150,7 +151,13 @@ describe.skipIf(withoutPostgres())("a gateway whose Postgres goes away (needs Po
     }
     await until(async () => (await ready()) === 200, "the gateway to be ready again", 20_000);
     expect((await gateway.send("SAY after", { chat_id: "still", session_id: session })).status).toBe(200);
+    // What the server had been sent took effect when it went on, although everybody was refused.
+    const answered = () => cloudchat.texts().filter((text) => text === "still").length;
+    for (let n = 0; n < 2; n++) expect((await webhook(event)).status).toBe(200);
+    await until(() => answered() > 0, "the webhook's reply", 15_000);
     await until(() => running() === 0, "every turn to be closed", 15_000);
+    expect(answered()).toBe(1);
+    expect(numberOf("SELECT count(*) AS n FROM messages WHERE content = 'SAY still'")).toBe(1);
     expect(numberOf("SELECT count(*) AS n FROM messages WHERE content = 'lost'")).toBe(0);
   }, 60_000);
 

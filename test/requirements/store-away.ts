@@ -13,6 +13,8 @@ export const storeAway: Readonly<Record<string, string>> = {
     "a reply that had to wait is stored under the fence of its turn; when the agent was taken or the turn closed meanwhile, it is dropped",
   "AWAY-7":
     "text of a running turn that could not be stored is stored later, in order; the log tells it once, until it works again",
+  "STORE-COMMIT-2":
+    "whoever was refused while the outcome of a commit was unknown learns it when the store is back: what was stored all the same is taken up or closed, and waits for no restart",
   "DISK-1":
     "a full disk refuses what is new with 503 and `Retry-After` and lets reading go on; the reply of a running turn is kept and stored when there is room, by itself, with both drivers",
   "CLOCK-APART-1":

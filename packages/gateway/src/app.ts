@@ -157,6 +157,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     usage,
     step: publishStep,
     cutOff: (turn) => channels.cutOff(turn),
+    closedLate: () => channels.lookAgain(),
   });
   const agentModels = createAgentModels({ models, own: runtimes.models });
   const runCommand = createCommandRunner(sessions, agentModels);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { change, returning, sql } from "../../../packages/gateway/src/store/change.ts";
-import { openStore, type Store } from "../../../packages/gateway/src/store/index.ts";
+import { openStore, type Store, UnsettledError } from "../../../packages/gateway/src/store/index.ts";
 import { postgresStore, withoutPostgres } from "../../fixtures/postgres.ts";
 import { type TcpProxy, tcpProxy } from "../../fixtures/tcp-proxy.ts";
 
@@ -46,16 +46,26 @@ describe.skipIf(withoutPostgres())("a connection that breaks in the commit (need
     },
   );
 
-  it("lets a unit that its caller was refused take no effect later [STORE-COMMIT-1]", async () => {
-    await store.commit(count());
-    const cut = proxy.cutAt("COMMIT", "before");
-    const refused = store.commit(count()).catch((error: unknown) => error);
-    await cut;
-    proxy.cut();
-    expect(await refused).toMatchObject({ code: "UNAVAILABLE" });
-    proxy.heal();
-    expect(await store.commit(count())).toEqual([["2", 7]]);
-  });
+  it.each([
+    ["before", false],
+    ["answered", true],
+  ] as const)(
+    "tells a refused caller later whether its unit was stored, and stores it no later (%s) [STORE-COMMIT-1, STORE-COMMIT-2]",
+    async (when, stored) => {
+      await store.commit(count());
+      const cut = proxy.cutAt("COMMIT", when);
+      const refused = store.commit(count()).catch((error: unknown) => error);
+      await cut;
+      proxy.cut();
+      const error = (await refused) as UnsettledError;
+      expect(error).toBeInstanceOf(UnsettledError);
+      proxy.heal();
+      // Nobody asks the store for anything meanwhile.
+      expect(await error.outcome).toBe(stored);
+      expect(await store.positions.get(PLACE)).toBe(stored ? "2" : "1");
+      expect(await store.commit(count())).toEqual([[stored ? "3" : "2", 7]]);
+    },
+  );
 
   it("is noticed where the server merely stands still, in time for the caller [STORE-AWAY-1]", async () => {
     await store.commit(count());

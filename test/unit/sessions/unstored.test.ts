@@ -136,7 +136,7 @@ it("that the store refuses for its own sake keeps no session closed [AWAY-5]", a
 it("that a stop finds is tried once more, and then named in the log; what comes later as well [AWAY-4]", async () => {
   const { clock, state, unstored, keep } = rig();
   const settled = keep("s");
-  await unstored.close();
+  await unstored.stop();
   await settle();
   expect([state.commits, settled(), clock.timers()]).toEqual([1, true, 1]);
   expect(state.said.filter((text) => text.includes("before a reply could be stored"))).toHaveLength(1);

@@ -379,7 +379,7 @@ export function createSessions(deps: SessionDeps) {
       turns.refuse();
       pool.dropIdle();
       await Promise.all(turns.allRunning().map((turn) => turn.stop("shutdown")));
-      await unstored.close();
+      await unstored.stop();
     },
     /** Ends every process. */
     close: pool.close,

@@ -113,6 +113,8 @@ export interface SessionDeps {
   usage: UsagePort;
   /** Changes committed together with the closing of a turn that a crash cut off. */
   cutOff(turn: CutOffTurn): readonly Change<unknown>[] | Promise<readonly Change<unknown>[]>;
+  /** Called when a turn that the caller took for one that never began was closed. */
+  closedLate?(): void;
   /** Called at each labelled step of a turn; the crash tests end the process there. */
   step(label: TurnStep): void;
 }

@@ -2,7 +2,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import { NOT_HERE } from "../lib/not-here.ts";
 import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/index.ts";
-import { FencedError } from "../store/index.ts";
+import { FencedError, UnsettledError } from "../store/index.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
 import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
@@ -310,6 +310,14 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         result = await finish(await Promise.race([agentDone, forced]));
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the turn");
+        if (error instanceof UnsettledError) {
+          const begun = { agentId: agent.id, sessionId: uuid, requestId, units };
+          void error.outcome.then(async (stored) => {
+            if (!stored) return;
+            await unstored.close(begun);
+            deps.closedLate?.();
+          });
+        }
         const durationMs = Math.round(clock.elapsed() - begunAt);
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }

@@ -38,11 +38,13 @@ export interface Unstored {
    * beyond a limit on memory, the turn is closed like one that a crash cut off.
    */
   keep(end: TurnEndUnit): Promise<void>;
+  /** Closes a turn of which its caller knows nothing, as soon as the store can. Resolves when it is done, or given up. */
+  close(turn: Omit<TurnEndUnit, "changes" | "bytes">): Promise<void>;
   has(sessionId: string): boolean;
   /** Tries at once. Resolves when nothing of the session waits any more; rejects when the store still cannot take it. */
   flush(sessionId: string): Promise<void>;
   /** Tries a last time; what is not stored by then is lost, and the next start closes its turn. */
-  close(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** What is told to whoever wants to begin something in such a session. */
@@ -70,6 +72,8 @@ export function createUnstored(room: {
 }): Unstored {
   const { turns, clock, log } = room;
   const entries = new Map<string, Entry>();
+  const of = (sessionId: string) =>
+    entries.size === 0 ? [] : [...entries.values()].filter((entry) => entry.sessionId === sessionId);
   let bytes = 0;
   let failures = 0;
   let cancel: (() => void) | undefined;
@@ -86,7 +90,7 @@ export function createUnstored(room: {
 
   const done = (entry: Entry) => {
     if (entry.changes) bytes -= entry.bytes;
-    if (entries.get(entry.sessionId) === entry) entries.delete(entry.sessionId);
+    entries.delete(entry.requestId);
     entry.settle();
     room.freed();
   };
@@ -141,32 +145,35 @@ export function createUnstored(room: {
   };
 
   const lose = (entry: Entry) => {
-    log.error(
-      about(entry),
-      "the gateway stops before a reply could be stored: the reply is lost, and the next start closes its turn with the text stored so far",
-    );
+    if (entry.changes)
+      log.error(
+        about(entry),
+        "the gateway stops before a reply could be stored: the reply is lost, and the next start closes its turn with the text stored so far",
+      );
     entry.settle();
   };
 
+  const add = (end: Omit<Entry, "since" | "attempt" | "settle">): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const entry: Entry = { ...end, since: clock.elapsed(), attempt: undefined, settle: resolve };
+    if (closed) lose(entry);
+    else {
+      entries.set(end.requestId, entry);
+      bytes += end.bytes;
+      if (bytes > MAX_BYTES) giveUpReply(entry, "too many replies wait for the store.");
+      arm();
+    }
+    return promise;
+  };
+
   return {
-    keep(end) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const entry: Entry = { ...end, since: clock.elapsed(), attempt: undefined, settle: resolve };
-      if (closed) lose(entry);
-      else {
-        entries.set(end.sessionId, entry);
-        bytes += end.bytes;
-        if (bytes > MAX_BYTES) giveUpReply(entry, "too many replies wait for the store.");
-        arm();
-      }
-      return promise;
-    },
-    has: (sessionId) => entries.has(sessionId),
+    keep: add,
+    has: (sessionId) => of(sessionId).length > 0,
     async flush(sessionId) {
-      const entry = entries.get(sessionId);
-      if (entry) await tryNow(entry);
+      for (const entry of of(sessionId)) await tryNow(entry);
     },
-    async close() {
+    close: (turn) => add({ ...turn, changes: undefined, bytes: 0 }),
+    async stop() {
       closed = true;
       cancel?.();
       if (entries.size === 0) return;

@@ -59,7 +59,7 @@ export {
   type SeenNode,
 } from "./directory.ts";
 export type { ExportedMessage } from "./exports.ts";
-export { cannotStoreNow } from "./failure.ts";
+export { cannotStoreNow, UnsettledError } from "./failure.ts";
 export type { HistoryFiles } from "./files.ts";
 export {
   IMPORT_FAILED,

@@ -1,7 +1,14 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 import { removeState } from "../../lib/guarded/index.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { type AgentUnits, type Change, FencedError, type OutboxRow, type Store } from "../../store/index.ts";
+import {
+  type AgentUnits,
+  type Change,
+  FencedError,
+  type OutboxRow,
+  type Store,
+  UnsettledError,
+} from "../../store/index.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, SendOutcome } from "../types.ts";
@@ -229,7 +236,12 @@ export function createDelivery(deps: DeliveryDeps) {
     const now = clock.now();
     using flight = journal.flight(now);
     const units = store.forAgent(row.agent_id);
-    const [marked] = await units.commit(outbox.sending(row.id, now));
+    const [marked] = await units.commit(outbox.sending(row.id, now)).catch(async (error: unknown) => {
+      // Marked all the same, it would stay so, although it was surely not sent.
+      if (error instanceof UnsettledError && (await error.outcome))
+        await record(units, outbox.unsent(row.id));
+      throw error;
+    });
     // It was given up while it was being read, or a receipt settled it.
     if (!marked) return;
     step("after-sending-row");

@@ -240,7 +240,10 @@ export function createIntake(deps: IntakeDeps) {
   /** True when someone else has settled one of them: the agent was removed, for example. */
   const outdated = async (taken: readonly Taken[]): Promise<boolean> => {
     const now = await Promise.all(taken.map(({ row }) => inbox.byId(row.id)));
-    return taken.some(({ row }, index) => now[index]?.state !== row.state);
+    return taken.some(({ row }, index) => {
+      const { state, user_message } = now[index] ?? {};
+      return state !== row.state || user_message !== row.user_message;
+    });
   };
 
   const unreadable = async (error: unknown, agent: AgentConfig, row: InboxRow): Promise<boolean> =>
@@ -267,6 +270,8 @@ export function createIntake(deps: IntakeDeps) {
     for (let tries = 1, busy = 0; !stopped.signal.aborted; ) {
       const agent = deps.agent(row.agent_id);
       if (!agent || !open(row)) return;
+      // A turn that seemed not to begin may have begun, and been closed.
+      if (tries > 1 && (await outdated(taken).catch(() => false))) return;
       try {
         const outcome = await handle(agent, taken, kept);
         if (outcome === "done") return;
@@ -362,6 +367,7 @@ export function createIntake(deps: IntakeDeps) {
     receive: createReceiver(deps, {
       chat: ({ agentId, channel }, chatId) => wake({ agent_id: agentId, channel, chat_id: chatId }),
       command: wakeCommand,
+      all: () => void wakeAll(),
     }),
     /** Starts on everything that waits: at the start, and when a channel comes online. Never throws. */
     wakeAll: () => void wakeAll(),

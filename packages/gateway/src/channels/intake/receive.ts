@@ -1,4 +1,5 @@
 import { GatewayError } from "@agent-gateway/contract";
+import { UnsettledError } from "../../store/index.ts";
 import { placeKey } from "../place.ts";
 import type { ChannelPlace, InboundMessage } from "../types.ts";
 import { isUrgent } from "./commands.ts";
@@ -10,7 +11,7 @@ const MAX_UNJUDGED = 1_000;
 /** Stores what comes in, and wakes whoever works on it. */
 export function createReceiver(
   deps: Pick<IntakeDeps, "store" | "clock" | "agent" | "access" | "onInbound" | "onStored" | "step">,
-  wake: { chat(place: ChannelPlace, chatId: string): void; command(id: number): void },
+  wake: { chat(place: ChannelPlace, chatId: string): void; command(id: number): void; all(): void },
 ) {
   const { store, clock, access } = deps;
   /** Messages of each place that cannot be judged yet and are being stored. */
@@ -19,7 +20,7 @@ export function createReceiver(
   const add = async (place: ChannelPlace, messages: readonly InboundMessage[]): Promise<void> => {
     deps.step("before-inbox-row");
     const now = clock.now();
-    const ids = await store.commit(
+    const adding = store.commit(
       ...messages.map((message) =>
         store.inbox.add(
           {
@@ -36,6 +37,11 @@ export function createReceiver(
         ),
       ),
     );
+    const ids = await adding.catch((error: unknown) => {
+      // Stored all the same, they would wait: their sender repeats them, and then they are known.
+      if (error instanceof UnsettledError) void error.outcome.then((stored) => stored && wake.all());
+      throw error;
+    });
     deps.step("after-inbox-row");
     for (const [index, message] of messages.entries()) {
       const id = ids[index];

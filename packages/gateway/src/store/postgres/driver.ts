@@ -182,6 +182,7 @@ export async function openPostgres(
       stopBeating();
       closing.abort();
       await Promise.race([units.idle(), sleep(clock, CLOSE_MS)]);
+      units.close();
       pool.close();
     },
   };

@@ -1,4 +1,5 @@
 import { GatewayError } from "@agent-gateway/contract";
+import { UnsettledError } from "../failure.ts";
 import { isDatabaseError } from "./errors.ts";
 import { LinkError } from "./link.ts";
 
@@ -12,12 +13,8 @@ export const away = (cause?: unknown): GatewayError =>
   });
 
 /** The same, for a unit that may have been stored all the same. */
-export const unsettled = (cause: unknown): GatewayError =>
-  new GatewayError(
-    "UNAVAILABLE",
-    "The gateway's store stopped answering; whether this was stored will be seen when it is back.",
-    { headers: { "retry-after": RETRY_AFTER_SECONDS }, cause },
-  );
+export const unsettled = (cause: unknown, outcome: Promise<boolean>): UnsettledError =>
+  new UnsettledError({ headers: { "retry-after": RETRY_AFTER_SECONDS }, cause }, outcome);
 
 /**
  * The server could not do it now, whatever the statement was: no room or memory, too many connections, only reading (a

@@ -15,6 +15,8 @@ const MAX_STATEMENTS = 500;
 const CONFLICTS = 5;
 /** Ids are kept for an hour; without one, whether a unit was stored can no longer be seen. */
 const FORGET_AFTER_MS = 3_600_000;
+/** While nobody asks for anything, how often the outcome of a unit is looked for. */
+const RETRY_MS = 1_000;
 
 interface Waiting {
   statements: readonly Statement[];
@@ -29,6 +31,7 @@ export interface Units {
   readonly count: number;
   /** Resolves when every accepted unit is settled. */
   idle(): Promise<void>;
+  close(): void;
 }
 
 /** What the server keeps of a statement's answer, as the answer. */
@@ -90,7 +93,9 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
   let queue: Waiting[] = [];
   let pumping: Promise<void> | undefined;
   /** Units whose callers were told that nothing is certain. They must not take effect later. */
-  const open: Array<{ unit: string; since: number }> = [];
+  const open: Array<{ unit: string; since: number; resolve(stored: boolean): void }> = [];
+  let cancelRetry: (() => void) | undefined;
+  let closed = false;
 
   /** What a unit that was stored before answers. */
   const stored = async (unit: string, statements: readonly Statement[]): Promise<StatementResult[]> => {
@@ -125,7 +130,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
       } catch (error) {
         if (uncertain && isKnownUnit(error)) {
           return await stored(unit, statements).catch((lost: unknown) => {
-            throw unsettled(lost);
+            throw unsettled(lost, Promise.resolve(true));
           });
         }
         if (isConflict(error) && attempt < CONFLICTS) continue;
@@ -136,8 +141,9 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
         const wait = pause(attempt);
         if (clock.elapsed() + wait > deadline) {
           if (!uncertain) throw away(error);
-          open.push({ unit, since: clock.elapsed() });
-          throw unsettled(error);
+          const { promise, resolve } = Promise.withResolvers<boolean>();
+          open.push({ unit, since: clock.elapsed(), resolve });
+          throw unsettled(error, promise);
         }
         await sleep(clock, wait);
       }
@@ -145,15 +151,29 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
   };
 
   /** Takes the ids of units that were given up, so that an attempt still on its way cannot take effect any more. */
-  const closeOpen = async () => {
+  const closeOpen = async (deadline: number) => {
     while (open.length > 0) {
-      const { unit, since } = open[0]!;
+      const { unit, since, resolve } = open[0]!;
+      let stored = false;
       if (clock.elapsed() - since < FORGET_AFTER_MS) {
         const text = "INSERT INTO units (unit, n) VALUES ($1, 0) ON CONFLICT DO NOTHING";
-        await pool.run("units", [settings(path, LIMITS_MS.units), { text, values: [unit] }]);
+        const sent = [settings(path, LIMITS_MS.units), { text, values: [unit] }];
+        const [, taken] = await pool.run("units", sent, { deadline });
+        stored = taken!.changes === 0;
       }
       open.shift();
+      resolve(stored);
     }
+  };
+  /** Somebody may wait for the outcome, and nobody ask for anything. */
+  const retryOpen = () => {
+    if (open.length === 0 || closed) return;
+    cancelRetry ??= clock.after(RETRY_MS, () => {
+      cancelRetry = undefined;
+      pumping ??= closeOpen(clock.elapsed() + RETRY_MS)
+        .catch(() => {})
+        .then(pump);
+    });
   };
 
   const runAlone = async (unit: Waiting) => {
@@ -191,7 +211,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
   const pump = async () => {
     while (queue.length > 0) {
       try {
-        await closeOpen();
+        await closeOpen(Math.min(...queue.map((unit) => unit.deadline)));
       } catch (error) {
         for (const unit of queue.splice(0)) unit.reject(toldAs(error));
         continue;
@@ -205,6 +225,7 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
       await runTogether(take());
     }
     pumping = undefined;
+    retryOpen();
   };
 
   return {
@@ -219,5 +240,10 @@ export function createUnits(pool: Pool, path: string, clock: Clock): Units {
       return count;
     },
     idle: async () => pumping,
+    close() {
+      closed = true;
+      cancelRetry?.();
+      for (const { resolve } of open.splice(0)) resolve(false);
+    },
   };
 }
