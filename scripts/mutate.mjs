@@ -7,12 +7,13 @@ import { productNode, root, run } from "./lib.mjs";
 
 /**
  * Where each room's code and unit tests are. Left out is what other processes, threads of the database or a server of
- * Postgres run, where no change can be switched on, and the tests that only start such processes.
+ * Postgres run, where no change can be switched on, and the tests that only start such processes or read the
+ * documentation, which the copy that is changed does not have.
  */
 const rooms = {
   auth: [["auth/**/*"], ["auth/**/*"]],
   access: [["channels/access/**/*"], ["channels/access/**/*"]],
-  config: [["config/**/*", "!config/first-run"], ["config/!(crash|first-run)"]],
+  config: [["config/**/*", "!config/first-run"], ["config/!(crash|first-run|reference)"]],
   jobs: [["jobs/**/*"], ["jobs/**/*"]],
   intake: [["channels/intake/**/*"], ["channels/intake/**/*", "channels/faults"]],
   delivery: [["channels/delivery/**/*"], ["channels/delivery/**/*", "channels/faults"]],
