@@ -34,12 +34,16 @@ interface CopyState {
 const PAGE_ROWS = 2_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
 
+/** Columns of numbers that may have a fraction. */
+const FRACTIONS = new Set(["context_percent"]);
+
 const cleanRow = (row: Row): Row =>
   Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [
-      column,
-      typeof value === "string" ? cleanText(value) : value,
-    ]),
+    Object.entries(row).map(([column, value]) => {
+      if (typeof value === "string") return [column, cleanText(value)];
+      // SQLite took fractions of a millisecond, and earlier versions gave it some.
+      return [column, typeof value === "number" && !FRACTIONS.has(column) ? Math.round(value) : value];
+    }),
   );
 const belongs = ({ name }: CopiedTable, row: Row) => name !== "meta" || !isOwnMeta(row.key);
 
