@@ -21,4 +21,8 @@ export const recovery: Record<string, string> = {
     "An agent program whose own retries exceed `runtime.maxRetries` has its turn ended with the cause.",
   "KEPT-1": "No runtime is kept for an agent or a configuration that is gone.",
   "FLAG-1": "No text that a request sets can be read as a flag of an agent's program.",
+  "TURN-CLOSED-1":
+    "A turn that has begun and whose end fails, for whatever reason, is closed in the store as soon as the store can.",
+  "TURN-CLOSED-2":
+    "A running turn whose session is gone is closed when an agent is taken: by the owner of the messages that it answers, if there are any.",
 };

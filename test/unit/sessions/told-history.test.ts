@@ -17,7 +17,7 @@ const TOLD: HistoryEntry[] = [
 ];
 
 /** Sessions of one agent, whose program is a real process. */
-async function rig() {
+async function rig(feed: unknown = { event: () => change() }) {
   const home = await tempFolder();
   const db = memoryDatabase();
   const store = createStore(db);
@@ -48,7 +48,8 @@ async function rig() {
     mcpServers: async () => ({}),
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
-    feed: { event: () => change() },
+    cutOff: async () => [],
+    feed,
     step() {},
   } as unknown as SessionDeps);
   onTestFinished(() => sessions.close());
@@ -56,6 +57,7 @@ async function rig() {
   return {
     sessions,
     agent,
+    store,
     async send(sessionId: string | undefined, text: string, history?: HistoryEntry[]) {
       const requestId = `r${request++}`;
       const turn = await sessions.send({
@@ -137,4 +139,21 @@ it("a history that cannot be stored begins no turn, and leaves nothing [HIST-2]"
   await expect(sending).rejects.toThrow();
   expect(room.stored()).toEqual([]);
   expect(await room.sessions.list("a", "api-c")).toEqual([]);
+});
+
+it("a turn whose end fails for a reason of its own is closed in the store at once [TURN-CLOSED-1]", async () => {
+  let failed = false;
+  const room = await rig({
+    event({ type }: { type: string }) {
+      if (type === "turn.finished" && !failed) {
+        failed = true;
+        throw new Error("wrong");
+      }
+      return change();
+    },
+  });
+  const begin = { agent: room.agent, chatId: "api-c", sessionId: undefined, softMs: 30_000 };
+  const turn = await room.sessions.send({ ...begin, requestId: "r", text: "PID" });
+  expect(await turn.done).toMatchObject({ status: "failed", stored: false });
+  await expect.poll(() => room.store.turns.running()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { AgentUnits, RunningTurn } from "../store/index.ts";
+import { type AgentUnits, hasEnded, type RunningTurn } from "../store/index.ts";
 import type { FeedPort, SessionDeps } from "./ports.ts";
 
 interface RecoveryDeps {
@@ -21,7 +21,14 @@ export async function recoverTurns(agentId: string | undefined, deps: RecoveryDe
   const { store } = deps;
   const cutOff = await store.turns.running(agentId);
   for (const turn of cutOff) {
-    await closeTurn(turn, store.forAgent(turn.session?.agentId ?? ""), deps);
+    const units = store.forAgent(agentId ?? turn.session?.agentId ?? "");
+    try {
+      await closeTurn(turn, units, deps);
+    } catch (error) {
+      // Of a session that is gone; whoever recovers another agent at this moment was faster.
+      if (!hasEnded(error)) throw error;
+      continue;
+    }
     deps.log.warn(
       { session: turn.session?.uuid, request: turn.requestId },
       "closed a turn that a crash had cut off",

@@ -304,20 +304,20 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         forceEnd = resolve;
       });
       let result: TurnResult;
+      let hasRow = false;
       try {
         const agentDone = runAgent(started);
         await started;
+        hasRow = true;
         result = await finish(await Promise.race([agentDone, forced]));
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the turn");
-        if (error instanceof UnsettledError) {
-          const begun = { agentId: agent.id, sessionId: uuid, requestId, units };
-          void error.outcome.then(async (stored) => {
-            if (!stored) return;
-            await unstored.close(begun);
-            deps.closedLate?.();
-          });
-        }
+        // Where its row is, or turns out to be, it would look as if it ran until the next start.
+        const there = error instanceof UnsettledError ? error.outcome : Promise.resolve(hasRow);
+        void there.then(async (stored) => {
+          if (stored) await unstored.close({ agentId: agent.id, sessionId: uuid, requestId, units });
+          if (stored) deps.closedLate?.();
+        });
         const durationMs = Math.round(clock.elapsed() - begunAt);
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }

@@ -30,7 +30,10 @@ export interface StoredTurns {
   cutOff(requestId: string, now: number): Change;
   addPart(requestId: string, text: string): Change;
   dropParts(requestId: string): Change;
-  /** Turns that run, or ran when the gateway ended; oldest first. Those of one agent, or of all, and of none. */
+  /**
+   * Turns that run, or ran when the gateway ended; oldest first. Those of one agent, and those whose session is gone
+   * unless a message for another agent waits for them; or all.
+   */
   running(agentId?: string): Promise<RunningTurn[]>;
   /** Pieces of a running turn's text, in order. One may be empty; none means that the agent has sent nothing. */
   parts(requestId: string): Promise<string[]>;
@@ -41,6 +44,9 @@ export const hasEnded = (error: unknown): boolean =>
   error instanceof Error &&
   /not.null constraint/i.test(error.message) &&
   error.message.includes("turn_parts");
+
+const OF_AGENT = `AND (s.agent_id = ? OR (s.id IS NULL AND NOT EXISTS (
+  SELECT 1 FROM channel_inbox i WHERE i.request_id = t.request_id AND i.agent_id <> ?)))`;
 
 type RunningRow = Pick<Tables["turns"], "request_id" | "key_id" | "told_chars"> &
   Pick<Tables["sessions"], "agent_id" | "model"> &
@@ -95,8 +101,8 @@ export function createTurns({ read }: Sql): StoredTurns {
       const rows = await read<RunningRow>(
         `SELECT t.request_id, t.key_id, t.told_chars, s.uuid, s.agent_id, s.model, c.chat_id
          FROM turns t LEFT JOIN sessions s ON s.id = t.session LEFT JOIN chats c ON c.id = s.chat
-         WHERE t.state = 'running' ${agentId === undefined ? "" : "AND s.agent_id = ?"} ORDER BY t.id`,
-        agentId === undefined ? [] : [agentId],
+         WHERE t.state = 'running' ${agentId === undefined ? "" : OF_AGENT} ORDER BY t.id`,
+        agentId === undefined ? [] : [agentId, agentId],
       );
       return rows.map((row) => ({
         requestId: row.request_id,
