@@ -175,7 +175,7 @@ async function round(seed: number) {
       living[which] = start(`p${processes++}`);
       kills++;
     } else if (chance < 0.16) {
-      clock.jump((random() - 0.5) * 1_000 * MINUTE);
+      clock.jump(Math.round((random() - 0.5) * 1_000 * MINUTE));
       jumps++;
     } else if (chance < 0.3) pass(Math.floor(random() * 10_000));
     order.step();
