@@ -8,6 +8,8 @@ export const store: Readonly<Record<string, string>> = {
     "text is cleaned once, before either driver: U+0000 and lone surrogates become U+FFFD, in what is stored and in what is looked for",
   "STORE-COMMIT-1":
     "a unit whose commit has an unknown outcome is sent again under its id: it takes effect once, and its caller gets what the first attempt answered",
+  "STORE-LOST-1":
+    "A schema that is gone, or a role that has lost its rights, makes a store that is away: 503, `store.ok` false, one sentence in the log, and by itself again when they are back.",
   "STORE-AWAY-2":
     "while the store does not answer, `/health` stays 200, `GET /ready` (no key) is 503 and `/status` says `store.ok: false`; both come back with it, and the url's password shows nowhere",
   "STORE-AWAY-3":

@@ -15,7 +15,7 @@ describe.skipIf(withoutPostgres())("on Postgres", () => {
     await using proxy = await tcpProxy(Number(url.port));
     url.port = String(proxy.port);
     // One connection for long reads.
-    const pool = createPool({ ...place, url: url.href, poolSize: 3 }, systemClock);
+    const pool = createPool({ ...place, url: url.href, poolSize: 3 }, systemClock, () => {});
     onTestFinished(() => pool.close());
     const sleep = (seconds: number) => [{ text: `SELECT 1 AS one FROM pg_sleep(${seconds})`, values: [] }];
     const watcher = new pg.Client({ connectionString: place.url });

@@ -74,6 +74,7 @@ export function createOwners(deps: OwnersDeps) {
   /** When the lease was renewed again, while there are doubts. */
   let renewedAt: number | undefined;
   let storeWorks = true;
+  let lookWorks = true;
   let closed = false;
   let cancelLook = () => {};
   let looking: Promise<void> = Promise.resolve();
@@ -271,8 +272,13 @@ export function createOwners(deps: OwnersDeps) {
     cancelLook();
     const began = clock.elapsed();
     looking = lookOnce()
+      .then(() => {
+        lookWorks = true;
+      })
       .catch((error) => {
-        if (!closed) log.warn({ err: error }, "could not look who owns the agents; trying again");
+        if (!closed && lookWorks)
+          log.warn({ err: error }, "could not look who owns the agents; trying again");
+        lookWorks = false;
       })
       .finally(() => {
         cancelLook();

@@ -315,8 +315,9 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         // Where its row is, or turns out to be, it would look as if it ran until the next start.
         const there = error instanceof UnsettledError ? error.outcome : Promise.resolve(hasRow);
         void there.then(async (stored) => {
-          if (stored) await unstored.close({ agentId: agent.id, sessionId: uuid, requestId, units });
-          if (stored) deps.closedLate?.();
+          if (!stored) return;
+          await unstored.close({ agentId: agent.id, sessionId: uuid, requestId, units });
+          deps.closedLate?.();
         });
         const durationMs = Math.round(clock.elapsed() - begunAt);
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };

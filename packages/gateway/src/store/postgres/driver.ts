@@ -71,14 +71,18 @@ async function firstLink(place: PostgresPlace, clock: Clock): Promise<Link> {
   }
 }
 
-/** Asks the server for nothing at times, so that its absence shows while nobody else asks. */
-function beatEvery(pool: Pool, clock: Clock): () => void {
+/** Asks for no row of a table at times, so that its absence, or the server's, shows while nobody else asks. */
+function beatEvery(pool: Pool, path: string, clock: Clock): () => void {
   let asking = false;
+  const nothing = [
+    settings(path, LIMITS_MS.renewals),
+    { text: "SELECT 1 FROM units WHERE false", values: [] },
+  ];
   return clock.every(BEAT_MS, () => {
     if (asking) return;
     asking = true;
     pool
-      .run("renewals", [{ text: "SELECT 1", values: [] }], {
+      .run("renewals", nothing, {
         reads: true,
         deadline: clock.elapsed() + LIMITS_MS.renewals,
       })
@@ -129,7 +133,7 @@ export async function openPostgres(
   } finally {
     first.close();
   }
-  const pool = createPool(place, clock);
+  const pool = createPool(place, clock, warn);
   const units = createUnits(pool, path, clock);
   const work = createWork(pool, path);
   const closing = new AbortController();
@@ -148,7 +152,7 @@ export async function openPostgres(
         throw toldAs(error);
       }
     };
-  const stopBeating = beatEvery(pool, clock);
+  const stopBeating = beatEvery(pool, path, clock);
   return {
     name: "postgres",
     get ok() {

@@ -2,8 +2,8 @@ import { type Clock, sleep } from "../../lib/clock.ts";
 import type { StatementResult } from "../statement.ts";
 import type { PostgresStatement } from "./batch.ts";
 import { type Link, LinkError, openLink } from "./link.ts";
-import type { PostgresPlace } from "./place.ts";
-import { away } from "./problems.ts";
+import { type PostgresPlace, schemaName } from "./place.ts";
+import { away, isLost } from "./problems.ts";
 
 /** What a connection is used for. Each use has its share of the pool, so that none waits for another. */
 export type Lane = "renewals" | "units" | "short" | "long";
@@ -23,6 +23,8 @@ export const PATIENCE_MS = 4_500;
 const MIN_MS = 500;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+/** What the server keeps refusing is told again only after it did not for so long. */
+const TOLD_MS = 60_000;
 /** A connection is closed after this time, with all that the server keeps for it: plans age while tables grow. */
 const LIFETIME_MS = 900_000;
 
@@ -45,7 +47,7 @@ export interface Pool {
    * of the lanes, so that nobody waits for it; what `use` begins and does not commit is undone.
    */
   apart(use: (run: Run) => Promise<void>): Promise<void>;
-  /** Whether the server answered last. */
+  /** Whether the server answered last, and let us use our tables. */
   readonly ok: boolean;
   /** When it stopped answering, by the clock's `elapsed`. */
   readonly awaySince: number | undefined;
@@ -68,7 +70,8 @@ interface Share {
   waiting: Array<() => void>;
 }
 
-export function createPool(place: PostgresPlace, clock: Clock): Pool {
+/** @param warn gets what is wrong with the server, as sentences */
+export function createPool(place: PostgresPlace, clock: Clock, warn: (sentence: string) => void): Pool {
   const lanes = Object.fromEntries(
     Object.entries(shares(place.poolSize)).map(([lane, most]) => [
       lane,
@@ -79,11 +82,25 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
   let awaySince: number | undefined;
   let closed = false;
 
-  const answered = () => {
-    awaySince = undefined;
+  /** The server is there, but our tables are not, or not for us. */
+  let lost = false;
+  let lostAt = Number.NEGATIVE_INFINITY;
+  const answered = (fromTables: boolean) => {
+    if (fromTables) lost = false;
+    if (!lost) awaySince = undefined;
   };
   const silent = () => {
     awaySince ??= clock.elapsed();
+  };
+
+  const refused = ({ message }: Error) => {
+    if (clock.elapsed() - lostAt > TOLD_MS)
+      warn(
+        `The store (${schemaName(place)}) cannot be used any more: ${message}. The gateway goes on as soon as its tables are there and its role may use them.`,
+      );
+    lostAt = clock.elapsed();
+    lost = true;
+    silent();
   };
 
   const release = (share: Share, link: Link) => {
@@ -101,7 +118,7 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
       try {
         const left = Math.max(MIN_MS, deadline - clock.elapsed());
         const link = await openLink(place, clock, left);
-        answered();
+        answered(false);
         return link;
       } catch (error) {
         silent();
@@ -157,9 +174,10 @@ export function createPool(place: PostgresPlace, clock: Clock): Pool {
       lane === "long" ? LIMITS_MS.long + SILENCE_MS : Math.max(MIN_MS, deadline - clock.elapsed());
     try {
       const results = await link.run(statements, limit, lane === "long" ? undefined : "kept");
-      answered();
+      answered(true);
       return results;
     } catch (error) {
+      if (isLost(error)) refused(error);
       if (error instanceof LinkError) silent();
       else if (!cancelled && statements[0]!.text === "BEGIN")
         await link.run([{ text: "ROLLBACK", values: [] }], limit);

@@ -1,6 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { UnsettledError } from "../failure.ts";
-import { isDatabaseError } from "./errors.ts";
+import { type DatabaseError, isDatabaseError } from "./errors.ts";
 import { LinkError } from "./link.ts";
 
 const RETRY_AFTER_SECONDS = "2";
@@ -18,13 +18,22 @@ export const unsettled = (cause: unknown, outcome: Promise<boolean>): UnsettledE
 
 /**
  * The server could not do it now, whatever the statement was: no room or memory, too many connections, only reading (a
- * standby), out of time, or a lock that another transaction holds.
+ * standby), out of time, a lock that another transaction holds, or the tables taken away from us.
  */
 export function isTemporary(error: unknown): boolean {
   if (!isDatabaseError(error)) return false;
   const { code = "" } = error;
-  return code.startsWith("53") || ["25006", "55P03", "57014", "58030"].includes(code) || isConflict(error);
+  return (
+    code.startsWith("53") ||
+    ["25006", "55P03", "57014", "58030"].includes(code) ||
+    isConflict(error) ||
+    isLost(error)
+  );
 }
+
+/** No such table or schema, or no right to use it. All were there at the start, so this is nothing that we asked wrongly. */
+export const isLost = (error: unknown): error is DatabaseError =>
+  isDatabaseError(error) && ["42P01", "3F000", "42501"].includes(error.code ?? "");
 
 /** Two transactions got into each other's way; this one can be tried again at once. */
 export function isConflict(error: unknown): boolean {
