@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -45,10 +45,48 @@ describe(".env files", () => {
     );
   });
 
+  it("give back values with separators of lines that only Unicode knows, and replace them", () => {
+    for (const separator of ["\u2028", "\u2029", "\u0085", "\v", "\f"]) {
+      const text = editDotenv("A=0\n", "A", `x${separator}y`);
+      expect(parseDotenv(text)).toEqual({ A: `x${separator}y` });
+      expect(editDotenv(text, "A", "z")).toBe("A=z\n");
+    }
+  });
+
+  it("take a quote at one end only, or alone, for a part of the value", () => {
+    expect(parseDotenv(`A="\nB='\nC="x'\nD=x"\nE=""\nF="x`)).toEqual({
+      A: '"',
+      B: "'",
+      C: `"x'`,
+      D: 'x"',
+      E: "",
+      F: '"x',
+    });
+  });
+
+  it("have quotes only around a value that would not be read back without them", () => {
+    expect(editDotenv("", "A", "two words")).toBe("A=two words\n");
+    expect(editDotenv("", "A", " x")).toBe('A=" x"\n');
+    expect(editDotenv("", "A", "'x'")).toBe(`A="'x'"\n`);
+  });
+
+  it("keep the ends of all other lines, whatever system they come from", () => {
+    expect(editDotenv("A=1\r\nB=2\r\n", "C", "3")).toBe("A=1\r\nB=2\r\nC=3\n");
+    expect(editDotenv("A=1\r\nB=2", "A", "3")).toBe("B=2\nA=3\n");
+    expect(editDotenv("A=1\r\nB=2\r\n", "A", null)).toBe("B=2\r\n");
+    expect(editDotenv("A=1\rB=2\rC=3", "A", null)).toBe("B=2\rC=3\n");
+    expect(editDotenv("\uFEFFA=1\n\nB=2\n", "A", null)).toBe("\nB=2\n");
+    expect(editDotenv("A=1", "A", null)).toBe("");
+    expect(editDotenv("", "A", null)).toBe("");
+    expect(editDotenv("\n", "A", "1")).toBe("\nA=1\n");
+  });
+
   it("lose a key that is set to null, and refuse what is not one line", () => {
     expect(editDotenv("A=1\nB=2\nA=3\n", "A", null)).toBe("B=2\n");
     expect(() => editDotenv("", "A", "x\ny")).toThrow(TypeError);
-    expect(() => editDotenv("", "A B", "x")).toThrow(TypeError);
+    for (const name of ["A B", "1A", "A=", "", "A-B"])
+      expect(() => editDotenv("", name, "x")).toThrow(TypeError);
+    expect(() => editDotenv("", "A", "x\ry")).toThrow(TypeError);
   });
 
   it("are written with mode 0600 and without losing writes that come at once", async () => {
@@ -56,5 +94,21 @@ describe(".env files", () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => writeDotenv(file, `K${index}`, `v${index}`)));
     expect(Object.keys(await readDotenv(file))).toHaveLength(20);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it("become their owner's alone when they are written, and are not written over when they cannot be read", async () => {
+    const folder = await tempFolder();
+    const open = join(folder, "open.env");
+    await writeFile(open, "A=1\n", { mode: 0o644 });
+    await writeDotenv(open, "B", "2");
+    expect((await stat(open)).mode & 0o777).toBe(0o600);
+    expect(await readFile(open, "utf8")).toBe("A=1\nB=2\n");
+    const huge = join(folder, "huge.env");
+    await writeFile(huge, "");
+    await truncate(huge, 4 * 1024 * 1024 + 1);
+    await expect(writeDotenv(huge, "B", "2")).rejects.toThrow();
+    expect((await stat(huge)).size).toBe(4 * 1024 * 1024 + 1);
+    expect(await readDotenv(huge)).toEqual({});
+    expect(await readDotenv(join(folder, "none.env"))).toEqual({});
   });
 });

@@ -3,8 +3,11 @@ import { readNamed } from "../lib/guarded/index.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { PathError } from "../lib/safe-path.ts";
 
-/** The names of connectors, which are part of some keys, may have a hyphen. */
-const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*=(.*)$/;
+/**
+ * The names of connectors, which are part of some keys, may have a hyphen. A byte order mark counts as a space, and
+ * other separators of lines than CR and LF are part of the value.
+ */
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*=(.*)$/s;
 export type Variables = Readonly<Record<string, string>>;
 
 function unquote(raw: string): string {
@@ -17,7 +20,7 @@ function unquote(raw: string): string {
 /** Reads `KEY=value` lines; ignores all others, strips surrounding quotes; the last value wins. */
 export function parseDotenv(text: string): Variables {
   const entries: [string, string][] = [];
-  for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/)) {
+  for (const line of text.split(/[\r\n]/)) {
     const match = LINE.exec(line);
     if (match) entries.push([match[1]!, unquote(match[2]!)]);
   }
@@ -28,15 +31,20 @@ export function parseDotenv(text: string): Variables {
 export function editDotenv(text: string, key: string, value: string | null): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) throw new TypeError("not a variable name");
   if (value !== null && /[\r\n]/.test(value)) throw new TypeError("a value must be one line");
-  const lines = text === "" ? [] : text.replace(/\r?\n$/, "").split("\n");
-  const kept = lines.filter((line) => LINE.exec(line.replace(/\r$/, ""))?.[1] !== key);
+  const lines = text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
+  const kept = lines.filter((line) => LINE.exec(line)?.[1] !== key).join("");
+  const ended = /[^\r\n]$/.test(kept) ? `${kept}\n` : kept;
+  if (value === null) return ended;
   // Only values that would not read back unchanged need quotes.
-  if (value !== null) kept.push(unquote(value) === value ? `${key}=${value}` : `${key}="${value}"`);
-  return kept.length === 0 ? "" : `${kept.join("\n")}\n`;
+  return `${ended}${key}=${unquote(value) === value ? value : `"${value}"`}\n`;
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
-const readText = async (path: string) => (await readNamed(path, MAX_BYTES)).toString("utf8");
+async function readText(path: string): Promise<string> {
+  const bytes = await readNamed(path, MAX_BYTES + 1);
+  if (bytes.length > MAX_BYTES) throw new RangeError("the file is too large");
+  return bytes.toString("utf8");
+}
 
 /** The variables in a file; none if it does not exist or cannot be read. */
 export async function readDotenv(path: string): Promise<Variables> {
