@@ -46,8 +46,9 @@ function refuseWhenWorse(before: Outcome, after: Outcome): asserts after is Load
     });
   }
   const known = before.config ? before.skipped : after.skipped;
-  const fresh = [...after.skipped].filter(([id]) => !id.startsWith("#") && !known.has(id));
-  if (fresh.length > 0 || after.skipped.size > known.size) {
+  const fresh = [...after.skipped].filter(([id]) => !known.has(id));
+  // One without a name of its own may only have another place in the list.
+  if (after.skipped.size > known.size || fresh.some(([id]) => !id.startsWith("#"))) {
     const details = fresh.flatMap(([, problems]) => problems);
     throw new GatewayError("INVALID_REQUEST", message, {
       details: details.map(({ path, message: why }) => ({ path, message: why })),
@@ -89,13 +90,19 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     }
   }
 
-  /** Replaces the old file with the migrated one, keeping a copy of the old one beside it. */
+  /** Keeps a copy of a file of an older version beside it; the first one of each version stays. */
+  async function keepOld(text: string, from: string): Promise<string> {
+    const backup = `${paths.configFile}.bak-${from}`;
+    await writeFile(backup, text, { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    return backup;
+  }
+
+  /** Replaces the old file with the migrated one. */
   async function saveMigrated(oldText: string, newText: string, from: string): Promise<void> {
     try {
-      const backup = `${paths.configFile}.bak-${from}`;
-      await writeFile(backup, oldText, { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "EEXIST") throw error;
-      });
+      const backup = await keepOld(oldText, from);
       await writeFileAtomic(paths.configFile, newText);
       seen = await readSnapshot(paths.configFile);
       log.info({ from, backup }, "configuration: migrated from an older version; the old file was kept");
@@ -209,9 +216,9 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       throw brokenFile();
     }
     const raw = parseForEdit(text);
-    migrate(raw);
+    const { from } = migrate(raw);
     migrate(parsed.raw);
-    return { text, raw, before: loadConfig(parsed.raw, await readInput(parsed.raw, paths, env)) };
+    return { text, raw, from, before: loadConfig(parsed.raw, await readInput(parsed.raw, paths, env)) };
   }
 
   const store: ConfigStore = {
@@ -228,13 +235,14 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
     },
     update: (edit) =>
       locked(async () => {
-        const { text, raw, before } = await readForUpdate();
+        const { text, raw, from, before } = await readForUpdate();
         await edit(raw);
         const nextText = stringifyLike(raw, text);
         const loaded = await loadText(nextText, paths, env);
         refuseWhenWorse(before, loaded);
         if (nextText !== text) {
           try {
+            if (from !== null) await keepOld(text, from);
             await writeFileAtomic(paths.configFile, nextText);
           } catch (error) {
             throw new GatewayError("INTERNAL", "Could not write the configuration file.", {
