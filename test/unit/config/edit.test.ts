@@ -33,6 +33,31 @@ describe("edits of the file", () => {
     expect(stringifyLike(parseForEdit(file), file)).toBe(file);
   });
 
+  it.each([
+    ["one line", '{"a":1}', '{"a":1,"b":2}'],
+    ["one line and its end", '{"a":1}\n', '{"a":1,"b":2}\n'],
+    ["empty lines around", '\n\n{\n\t"a": 1\n}\n\n', '{\n\t"a": 1,\n\t"b": 2\n}\n'],
+    ["a byte order mark", '\uFEFF{\n   "a": 1\n}', '{\n   "a": 1,\n   "b": 2\n}'],
+    ["spaces after the bracket", '{  \n    "a": 1\n}', '{\n    "a": 1,\n    "b": 2\n}'],
+    [
+      "no indentation to see",
+      '{"a": 1,\n      "c": [\n1]}',
+      '{\n  "a": 1,\n  "c": [\n    1\n  ],\n  "b": 2\n}',
+    ],
+    ["line ends of Windows", '{\r\n "a": 1\r\n}\r\n', '{\r\n "a": 1,\r\n "b": 2\r\n}\r\n'],
+  ])("are written like the rest of the file: %s", (_, before, after) => {
+    expect(stringifyLike(Object.assign(parseForEdit(before), { b: 2 }), before)).toBe(after);
+  });
+
+  it("keep the value of fractions and of numbers that JavaScript can hold", () => {
+    expect(parseForEdit('{"a":1.5,"b":9007199254740991,"c":1e400,"d":"1e400"}')).toEqual({
+      a: 1.5,
+      b: 9_007_199_254_740_991,
+      c: Number.POSITIVE_INFINITY,
+      d: "1e400",
+    });
+  });
+
   it("ignore a byte order mark", () => {
     expect(parseForEdit('\uFEFF{"a":1}')).toEqual({ a: 1 });
   });

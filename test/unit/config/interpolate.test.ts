@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { interpolate, lookUp } from "../../../packages/gateway/src/config/interpolate.ts";
+import { hasVariable, interpolate, lookUp } from "../../../packages/gateway/src/config/interpolate.ts";
 
 describe("${VAR}", () => {
   it("is resolved in every string, the strongest source first [CONF-1]", () => {
@@ -46,6 +46,34 @@ describe("${VAR}", () => {
         expect(interpolate(plain, sources).value).toEqual(plain);
       }),
     );
+  });
+
+  it("is what has braces around a name, and nothing else", () => {
+    for (const text of ["${A}", "x${A}", "${A}x", "${_a1}"]) expect(hasVariable(text)).toBe(true);
+    // The look before does not change the next one.
+    expect(hasVariable("${A}")).toBe(true);
+    for (const text of ["", "A", "$A", "${}", "${A", "${1A}", "${A-B}", "${A:-x}"]) {
+      expect(hasVariable(text)).toBe(false);
+      expect(interpolate([text], [{ A: "a" }]).value).toEqual([text]);
+    }
+  });
+
+  it("is left out of the value alone where one of several is missing, and tells what was put in", () => {
+    const { value, used, missing } = interpolate({ a: "${A}${NOPE}", b: "${B}", c: null }, [
+      { A: "1", B: "" },
+    ]);
+    expect(value).toEqual({ b: "", c: null });
+    expect([...used]).toEqual(["1", ""]);
+    expect(missing).toEqual([{ name: "NOPE", path: "a" }]);
+    expect(interpolate("${NOPE}", [{}])).toMatchObject({ value: undefined, missing: [{ path: "" }] });
+  });
+
+  it("is resolved as deep as any key of the configuration may be, and no deeper", () => {
+    const nested = (levels: number) =>
+      JSON.parse(`${'{"a":'.repeat(levels)}"\${A}"${"}".repeat(levels)}`) as unknown;
+    const inside = (levels: number) => JSON.stringify(interpolate(nested(levels), [{ A: "found" }]).value);
+    expect(inside(65)).toContain("found");
+    expect(inside(66)).not.toContain("found");
   });
 
   it("survives JSON that is nested without end", () => {
