@@ -29,4 +29,7 @@ export const owners: Record<string, string> = {
     "An agent is served as soon as it was made, or is in the configuration of the gateway that is to have it.",
   "OWN-10":
     "What comes in for an agent of another gateway is stored and answered by its owner; a takeover loses and doubles nothing.",
+  "OWN-16":
+    "A gateway on a copy of another's disk is not taken for one of its earlier starts: it keeps its agents, and both say so in the log.",
+  "OWN-17": "A taker waits for the longer of its own lease and the owner's.",
 };

@@ -31,7 +31,7 @@ interface AppOwnersDeps extends Pick<OwnersDeps, "clock" | "log"> {
     gateway: { cluster: { leaseMs: number } };
     agents: readonly AgentConfig[];
   };
-  /** Id of this home, the same for every start on it, where the store is shared. */
+  /** What tells this home from others, where the store is shared. */
   home: string | undefined;
   /** Once all of them are there. */
   rooms(): Rooms;

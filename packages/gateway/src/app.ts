@@ -53,8 +53,8 @@ export interface AppDeps {
   log: Logger;
   /** The thread that writes to an SQLite database, if it runs already; it has no file yet. */
   writer: Worker | undefined;
-  /** Id of this home. */
-  homeId(): Promise<string>;
+  /** Of this home. */
+  homeId(): Promise<{ id: string; here: string }>;
   /** Gets each value that must not appear in logs, before it is used. */
   onSecret(value: string): void;
   /** Called when the gateway cannot continue: the database thread died. */
@@ -84,7 +84,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     config,
     clock,
     log,
-    home,
+    home: home?.here,
     rooms: () => ({ server, sessions, channels, jobs, feed, history }),
     apply: () => applyConfig(),
   });
@@ -111,7 +111,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     agents: () => config().agents,
     mediaDir: paths.mediaDir,
     spoolDir: join(paths.home, "run/imports"),
-    home,
+    home: home?.id,
     takeSpace: disk.take,
   });
   const monitoring = createMonitoring({

@@ -114,7 +114,7 @@ export async function serve(args: readonly string[], writer?: Worker): Promise<v
       clock,
       log,
       writer,
-      homeId: lock.id,
+      homeId: lock.identity,
       onSecret: logger.addSecret,
       fatal: () => void stop(EXIT_BROKEN),
     });

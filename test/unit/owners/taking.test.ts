@@ -13,7 +13,7 @@ const settle = async () => {
 async function beside() {
   const clock = manualClock(0);
   const { operations, placements, nodes } = simulatedStore();
-  await operations.beat({ bootId: "two", name: "two", address: "", home: "two" });
+  await operations.beat({ bootId: "two", name: "two", address: "", home: "two", leaseMs: LEASE_MS });
   await operations.take("a", { bootId: "two", workspace: "a" }, undefined);
   /** Who owned the agent, under which fence, when what was open there was read. */
   const recovered: unknown[] = [];

@@ -79,7 +79,7 @@ it("connects again only when whoever came unseen can no longer take its agents [
   await run(3_000);
   cut(true);
   await run(9_000);
-  await operations.beat({ bootId: "two", name: "two", address: "", home: "two" });
+  await operations.beat({ bootId: "two", name: "two", address: "", home: "two", leaseMs: 10_000 });
   cut(false);
   await run(9_000);
   // The other one may have judged by what it read before.

@@ -61,7 +61,8 @@ describe.skipIf(withoutPostgres())("the schema of a store on Postgres", () => {
     await running.commit(
       running.sessions.add({ uuid: "s", agentId: "a", chatId: "api-one", name: "S", unnamed: false, now: 1 }),
     );
-    const beat = () => running.shared!.directory.beat({ bootId: "b", name: "n", address: "x", home: "h" });
+    const beat = () =>
+      running.shared!.directory.beat({ bootId: "b", name: "n", address: "x", home: "h", leaseMs: 15_000 });
     await beat();
     const beats = systemClock.every(200, () => void beat());
     expect(await store("downgrade", "--to", "1", "--discard")).toMatchObject({

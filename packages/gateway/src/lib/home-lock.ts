@@ -3,6 +3,7 @@ import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { writeFileAtomic } from "./atomic-file.ts";
+import { bootId } from "./boot-id.ts";
 import type { Clock } from "./clock.ts";
 import { readNamed } from "./guarded/index.ts";
 import { networkDisk } from "./network-disk.ts";
@@ -19,8 +20,11 @@ export class HomeInUseError extends Error {}
 
 /** A home that only this process writes to. */
 export interface HomeLock {
-  /** The same for every process that locks this home; a copy of the home has another one. */
-  id(): Promise<string>;
+  /**
+   * `id`: the same for every process that locks this home; a copy of the home has another one, unless it is one of the
+   * whole disk. `here`: the same, with what differs on another disk or after a start of the system.
+   */
+  identity(): Promise<{ id: string; here: string }>;
   release(): Promise<void>;
 }
 
@@ -56,7 +60,11 @@ export async function lockHome(home: string, clock: Clock): Promise<HomeLock> {
   }
   await writeFileAtomic(record, `${JSON.stringify({ pid: process.pid, startedAt: clock.now() })}\n`);
   return {
-    id: () => identify(dir),
+    async identity() {
+      const id = await identify(dir);
+      const { dev } = await stat(dir);
+      return { id, here: `${id}@${await bootId()}:${dev}` };
+    },
     async release() {
       await rm(record, { force: true });
       if (file.isOpen) file.close();

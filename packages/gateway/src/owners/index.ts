@@ -1,7 +1,8 @@
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, sleep } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Claim, Directory, NodeEntry, Placement, SeenNode } from "../store/index.ts";
 import { createJudge, GAP_MS } from "./judge.ts";
+import { createKin } from "./kin.ts";
 import { BEAT_MS, createLease } from "./lease.ts";
 import { MARKER } from "./marker.ts";
 
@@ -15,7 +16,7 @@ interface OwnedAgent {
 
 export interface OwnersDeps {
   directory: Directory;
-  node: NodeEntry;
+  node: Omit<NodeEntry, "leaseMs">;
   clock: Clock;
   log: Logger;
   leaseMs(): number;
@@ -51,6 +52,8 @@ interface Tenure extends Claim {
 const TAKEN_AT_ONCE = 8;
 /** A workspace that has not answered by then does not hold up the other agents. */
 const MARKER_MS = 1_000;
+/** Looks of a start that wait for a gateway which may be an earlier start on this home. */
+const UNCLEAR_LOOKS = 4;
 /** By then, whoever read an old counter has taken what it wanted, or has read the new one. */
 const CLEAR_MS = 10_000;
 /** A gateway that has been silent for this long is forgotten, with what it still owns. */
@@ -60,6 +63,12 @@ const FORGET_MS = 600_000;
 export function createOwners(deps: OwnersDeps) {
   const { directory, node, clock, log } = deps;
   const judge = createJudge();
+  const kin = createKin(node.home, ({ name, bootId }) =>
+    log.error(
+      { node: name, bootId },
+      "another gateway runs on a copy of this home: it is not one of the starts on this home, and its agents are left to it. Give the copy a home of its own: stop it, remove run/home.json from it, and start it again",
+    ),
+  );
   const tenures = new Map<string, Tenure>();
   /** Agents that were lost, until nothing of them goes on here. */
   const leaving = new Map<string, Promise<void>>();
@@ -82,7 +91,7 @@ export function createOwners(deps: OwnersDeps) {
   const lease = createLease({
     clock,
     leaseMs: deps.leaseMs,
-    beat: () => directory.beat(node),
+    beat: (leaseMs) => directory.beat({ ...node, leaseMs }),
     shared: () => others,
     onOver: () => endAll("could not renew its lease in time"),
     onDoubt() {
@@ -194,8 +203,8 @@ export function createOwners(deps: OwnersDeps) {
     deps.onTaken(agent.id);
   }
 
-  /** An earlier start on the same home; the lock on the home proves that it is dead. */
-  const isFormer = (other: SeenNode) => other.home === node.home && other.bootId !== node.bootId;
+  /** An earlier start on the same home. */
+  const isFormer = ({ bootId }: SeenNode) => kin.isFormer(bootId);
 
   async function lookOnce(): Promise<void> {
     for (const agentId of unforgotten) await forget(agentId);
@@ -204,6 +213,10 @@ export function createOwners(deps: OwnersDeps) {
     const got = clock.elapsed();
     const silent = judge.read(nodes, sent, got);
     if (closed) return;
+    kin.read(
+      nodes.filter(({ bootId }) => bootId !== node.bootId),
+      silent,
+    );
     others = nodes.some((other) => other.bootId !== node.bootId && !isFormer(other));
     lease.check();
     const placed = new Map(placements.map((placement) => [placement.agentId, placement]));
@@ -213,7 +226,8 @@ export function createOwners(deps: OwnersDeps) {
     clear(sent);
     const formers = new Set(nodes.filter(isFormer).map(({ bootId }) => bootId));
     const living = nodes.filter(
-      (other) => !isFormer(other) && (silent.get(other.bootId) ?? 0) < deps.leaseMs(),
+      (other) =>
+        !isFormer(other) && (silent.get(other.bootId) ?? 0) < Math.max(deps.leaseMs(), other.leaseMs),
     );
     const owners = new Set(living.map(({ bootId }) => bootId));
     owners.delete(node.bootId);
@@ -241,7 +255,9 @@ export function createOwners(deps: OwnersDeps) {
         await directory.free(agentId, bootId);
     }
     for (const other of nodes) {
-      if (isFormer(other) || silent.get(other.bootId)! >= FORGET_MS) await directory.leave(other.bootId);
+      if (!isFormer(other) && silent.get(other.bootId)! < FORGET_MS) continue;
+      await directory.leave(other.bootId);
+      kin.left(other.bootId);
     }
     if (others) deps.onLook();
   }
@@ -303,6 +319,10 @@ export function createOwners(deps: OwnersDeps) {
     async start(): Promise<void> {
       await lease.start();
       await look();
+      for (let looks = 0; looks < UNCLEAR_LOOKS && kin.isUnclear() && !closed; looks++) {
+        await sleep(clock, BEAT_MS);
+        await look();
+      }
     },
     /** Takes what the configuration has gained; resolves when that is done, or has failed for now. */
     reconfigure: lookAgain,

@@ -18,7 +18,11 @@ export function createJudge() {
   let readAt = Number.NEGATIVE_INFINITY;
   return {
     /** Takes a reading asked for at `sent` and answered at `got`; answers how long each counter has surely stood still. */
-    read(nodes: readonly SeenNode[], sent: number, got: number): Map<string, number> {
+    read(
+      nodes: readonly Pick<SeenNode, "bootId" | "counter">[],
+      sent: number,
+      got: number,
+    ): Map<string, number> {
       const before = got - readAt > GAP_MS ? new Map<string, Watched>() : watched;
       readAt = got;
       watched = new Map(

@@ -9,7 +9,8 @@ const BEAT_LIMIT_MS = 2_000;
 export interface LeaseDeps {
   clock: Clock;
   leaseMs(): number;
-  beat(): Promise<void>;
+  /** @param leaseMs what others are to wait for from then on */
+  beat(leaseMs: number): Promise<void>;
   /** True while another gateway is registered: alone, nobody can take anything. */
   shared(): boolean;
   /** Called when the lease is over, and not again before it was good once more. */
@@ -22,12 +23,14 @@ export interface LeaseDeps {
 /** Renews the lease of this process, and knows until when it may act. */
 export function createLease({ clock, leaseMs, beat, shared, onOver, onDoubt, onBeat }: LeaseDeps) {
   let sentAt = Number.NEGATIVE_INFINITY;
+  /** What others surely wait for: the configuration may change, and a beat be lost. */
+  let grantedMs = leaseMs();
   let told = true;
   let doubted = true;
   let cancelBeat = () => {};
   let cancelEnd = () => {};
   let closed = false;
-  const end = () => sentAt + SELF_STOP * leaseMs();
+  const end = () => sentAt + SELF_STOP * grantedMs;
   const good = () => !closed && (clock.elapsed() < end() || (!shared() && sentAt >= 0));
   const fresh = () => !closed && clock.elapsed() < end();
   const check = () => {
@@ -47,12 +50,17 @@ export function createLease({ clock, leaseMs, beat, shared, onOver, onDoubt, onB
 
   async function renew(): Promise<void> {
     const sent = clock.elapsed();
+    const asked = leaseMs();
+    grantedMs = Math.min(grantedMs, asked);
     try {
-      await beat();
+      await beat(asked);
       // It may have been over in between, while this process or its timers stood still.
       check();
       // What counts is when it was sent: the answer may have been on its way for long.
-      sentAt = Math.max(sentAt, sent);
+      if (sent >= sentAt) {
+        sentAt = sent;
+        grantedMs = Math.min(asked, leaseMs());
+      }
       if (fresh()) told = doubted = false;
       check();
       onBeat(undefined);

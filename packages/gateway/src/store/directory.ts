@@ -16,8 +16,10 @@ export interface NodeEntry {
   bootId: string;
   name: string;
   address: string;
-  /** The same for every start on the same home, whose lock keeps all but one away. */
+  /** Id of its home, the same for every start on it, and behind an `@` what changes when its disk is another. */
   home: string;
+  /** Nobody takes its agents before it has been silent for so long. */
+  leaseMs: number;
 }
 
 export interface SeenNode extends NodeEntry {

@@ -134,4 +134,5 @@ export const MIGRATIONS: readonly string[] = [
    CREATE INDEX message_search_chat ON message_search (chat, ts, message);
    CREATE INDEX message_search_session ON message_search (session, ts, message);
    CREATE INDEX message_search_long ON message_search (chat) WHERE octet_length(folded) > 65536;`,
+  "ALTER TABLE nodes ADD COLUMN lease_ms BIGINT NOT NULL DEFAULT 15000",
 ];

@@ -29,13 +29,13 @@ export function createShared(pool: Pool, path: string): Shared {
   };
   return {
     directory: {
-      async beat({ bootId, name, address, home }) {
+      async beat({ bootId, name, address, home, leaseMs }) {
         await run(
           "renewals",
           plain(
-            `INSERT INTO nodes (boot_id, name, address, home, counter) VALUES ($1, $2, $3, $4, 1)
-             ON CONFLICT (boot_id) DO UPDATE SET counter = nodes.counter + 1`,
-            ...[bootId, name, address, home],
+            `INSERT INTO nodes (boot_id, name, address, home, counter, lease_ms) VALUES ($1, $2, $3, $4, 1, $5)
+             ON CONFLICT (boot_id) DO UPDATE SET counter = nodes.counter + 1, lease_ms = excluded.lease_ms`,
+            ...[bootId, name, address, home, leaseMs],
           ),
         );
       },
@@ -49,7 +49,9 @@ export function createShared(pool: Pool, path: string): Shared {
         );
         const nodes = await run(
           "short",
-          plain(`SELECT boot_id AS "bootId", name, address, home, counter FROM nodes ORDER BY boot_id`),
+          plain(
+            `SELECT boot_id AS "bootId", name, address, home, counter, lease_ms AS "leaseMs" FROM nodes ORDER BY boot_id`,
+          ),
         );
         return { nodes: nodes as unknown as SeenNode[], placements: placements as unknown as Placement[] };
       },
