@@ -5,16 +5,19 @@ import {
   type AgentUnits,
   type Change,
   FencedError,
+  type NewOutboxRow,
   type OutboxRow,
   type Store,
-  UnsettledError,
 } from "../../store/index.ts";
 import { placeKey, placeOf } from "../place.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { ChannelAdapter, ChannelPlace, Content, SendOutcome } from "../types.ts";
 import { attempt, outgoingOf } from "./attempt.ts";
 import type { Flight, Journal } from "./journal.ts";
+import { final, ONCE } from "./once.ts";
+import { pauseBefore } from "./pause.ts";
 import { createReceipts } from "./receipts.ts";
+import { ifStored } from "./refused.ts";
 import { rowsOf, type Sending, type StoredTarget } from "./sending.ts";
 import { type FeedPort, OPEN, tellDelivery } from "./tell.ts";
 import { createUnsettled } from "./unsettled.ts";
@@ -38,10 +41,6 @@ export interface DeliveryDeps {
   serves(agentId: string): boolean;
 }
 
-/** Applies even if the provider asks for no pause at all. */
-const RETRY_LEAST_MS = 250;
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 30_000;
 /** A message that could not be sent in this time is no longer useful. */
 const EXPIRES_MS = 24 * 3_600_000;
 const STORE_RETRY_MS = 1_000;
@@ -49,15 +48,9 @@ const CLOSE_GRACE_MS = 2_000;
 /** Attempts of unknown outcome at one row, about 15 s in all; after that the chat continues without it. */
 const MOST_UNKNOWN = 5;
 const NEVER_SENT = "The gateway ended before this was sent.";
+const NOT_BEGUN = "The gateway's store stopped answering before this was sent.";
 const STOPPED = "The gateway stopped while this was being sent.";
 const NOT_REPEATED = "It may have arrived before, so it is not sent again.";
-
-/** What is sent for a caller who waits for it, or is soon of no use, is tried once. */
-const ONCE: ReadonlySet<OutboxRow["purpose"]> = new Set(["direct", "progress"]);
-const final = (outcome: SendOutcome): SendOutcome =>
-  outcome.status === "sent" || outcome.status === "unknown"
-    ? outcome
-    : { status: "failed", reason: outcome.reason };
 
 /** One chat's way out: its rows go one after another. */
 interface Lane {
@@ -154,6 +147,13 @@ export function createDelivery(deps: DeliveryDeps) {
     return answers?.at(-1) === true;
   };
 
+  /** Settles what nobody sends, as its caller was refused. */
+  const closeUnsent = async ({ place, key }: NewOutboxRow): Promise<void> => {
+    const rows = await insist(() => outbox.beingSent(place.agentId));
+    const row = rows?.find((other) => other.key === key);
+    if (row) await give(row, "failed", NOT_BEGUN);
+  };
+
   /** Resolves to whether the row was still open. */
   const settle = async (
     row: OutboxRow,
@@ -194,10 +194,7 @@ export function createDelivery(deps: DeliveryDeps) {
         return record(units, outbox.again(row.id, { at: now, reason: outcome.reason, content: plain }));
       }
       case "retry": {
-        const backoff = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(failures, 20));
-        // With jitter, so that many chats do not resume at the same moment.
-        const pause = outcome.afterMs ?? backoff * (0.75 + Math.random() / 2);
-        const at = now + Math.max(RETRY_LEAST_MS, pause);
+        const at = now + pauseBefore(failures, outcome.afterMs);
         return record(units, outbox.again(row.id, { at, reason: outcome.reason, uncertainAt }));
       }
       default:
@@ -238,8 +235,7 @@ export function createDelivery(deps: DeliveryDeps) {
     const units = store.forAgent(row.agent_id);
     const [marked] = await units.commit(outbox.sending(row.id, now)).catch(async (error: unknown) => {
       // Marked all the same, it would stay so, although it was surely not sent.
-      if (error instanceof UnsettledError && (await error.outcome))
-        await record(units, outbox.unsent(row.id));
+      await ifStored(error, () => record(units, outbox.unsent(row.id)));
       throw error;
     });
     // It was given up while it was being read, or a receipt settled it.
@@ -333,7 +329,11 @@ export function createDelivery(deps: DeliveryDeps) {
       const now = clock.now();
       using flight = journal.flight(now);
       const units = store.forAgent(sending.place.agentId);
-      const [row] = await units.commit(outbox.addSending(rowsOf({ ...rest, contents: [content] })[0]!, now));
+      const added = rowsOf({ ...rest, contents: [content] })[0]!;
+      const [row] = await units.commit(outbox.addSending(added, now)).catch((error: unknown) => {
+        void ifStored(error, () => closeUnsent(added));
+        throw error;
+      });
       const outcome = await tryOnce(row, adapter, flight, units);
       report(sending.place, outcome);
       await settle(row, final(outcome), { units });
