@@ -16,6 +16,9 @@ export const rows = {
   "IMPORT-WHOLE-1":
     "An import shows nothing until all of it is stored, also when the gateway is killed meanwhile.",
   "IMPORT-SHARED-1": "An import goes on, and is shown whole, while another gateway starts on the same store.",
+  "IMPORT-AWAY-1": "An import goes on when a connection breaks, whether it stores or looks something up.",
+  "IMPORT-FAILED-1":
+    "What an import that failed had stored goes, at the latest with the next start, and is never finished by it.",
   "IMPORT-SHARED-2":
     "An import into an agent that another gateway takes is refused with 503, and nothing of it stays.",
   "IMPORT-WHOLE-2": "An import that fails leaves nothing.",

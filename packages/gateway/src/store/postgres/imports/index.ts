@@ -5,6 +5,7 @@ import { type AsOwner, FencedError } from "../../directory.ts";
 import type { HistoryFiles } from "../../files.ts";
 import { IMPORT_FAILED, type ImportState, type Imports, type ReadImport } from "../../imports.ts";
 import type { Statement } from "../../statement.ts";
+import { toldAs } from "../problems.ts";
 import { ownedWork, type Work } from "../work.ts";
 import { isOvertaken, removeStaged, showStaged } from "./staged.ts";
 import { createStaging, type Numbered } from "./staging.ts";
@@ -56,18 +57,21 @@ export function createImports(
     return row && (JSON.parse(row.value) as ImportState);
   };
 
-  /** After a transaction that may have been stored: whether `wanted` is what the store says, once it answers. */
-  const isStored = async (name: string, wanted: ImportState | undefined): Promise<boolean> => {
+  /** Does it again while the store does not answer: what only looks, or makes no difference the second time. */
+  const patiently = async <T>(look: () => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        const found = await stateOf(name);
-        return found?.line === wanted?.line;
+        return await look();
       } catch (error) {
-        if (closing.aborted || attempt === ATTEMPTS) throw error;
+        if (closing.aborted || attempt === ATTEMPTS || !isAway(error)) throw error;
         await sleep(clock, PAUSE_MS);
       }
     }
   };
+
+  /** After a transaction that may have been stored: whether `wanted` is what the store says, once it answers. */
+  const isStored = (name: string, wanted: ImportState | undefined): Promise<boolean> =>
+    patiently(async () => (await stateOf(name))?.line === wanted?.line);
 
   /** Stores it, if need be again: a connection that broke does not say whether it did. */
   const store = async (name: string, after: ImportState | undefined, write: () => Promise<unknown>) => {
@@ -78,7 +82,7 @@ export function createImports(
       } catch (error) {
         if (closing.aborted) throw error;
         if (await isStored(name, after)) return;
-        if (attempt === ATTEMPTS || error instanceof FencedError || !isAway(error)) throw error;
+        if (attempt === ATTEMPTS || !isAway(error)) throw error;
       }
     }
   };
@@ -100,15 +104,17 @@ export function createImports(
 
     async store(file, from, count) {
       const owned = ownedWork(work, asOwner(from.agentId));
-      const staging = createStaging(owned, from, { first: await range(count), count });
+      const staging = createStaging(owned, from, { first: await patiently(() => range(count)), count });
       const lines = files.read(file, from.offset, from.line);
       let state = from;
       try {
+        // Before anything is staged, so that it cannot be forgotten.
+        await store(from.name, from, () => owned.write([keep(from)]));
         for (let done = false; !done; ) {
           const unit = takeUnit(lines);
           done = unit.done;
           if (unit.batch.length === 0) break;
-          const { statements, added } = await staging.unit(unit.batch);
+          const { statements, added } = await patiently(() => staging.unit(unit.batch));
           const last = unit.batch.at(-1)!;
           const next = {
             ...state,
@@ -144,4 +150,5 @@ export function createImports(
   };
 }
 
-const isAway = (error: unknown) => (error as { code?: string }).code === "UNAVAILABLE";
+const isAway = (error: unknown) =>
+  (toldAs(error) as { code?: string }).code === "UNAVAILABLE" && !(error instanceof FencedError);

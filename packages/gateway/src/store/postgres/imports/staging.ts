@@ -177,7 +177,10 @@ export function createStaging(
       return targets.size;
     },
 
-    /** What stores the messages of a unit that are not there yet, and how many those are. */
+    /**
+     * What stores the messages of a unit that are not there yet, and how many those are. May be asked again where it
+     * failed: what it has stored by then is found the second time.
+     */
     async unit(lines: readonly Numbered[]): Promise<{ statements: Statement[]; added: number }> {
       const batch = lines.map(({ message }) => message);
       await meet(batch);
