@@ -13,7 +13,7 @@ import { productNode, root, run } from "./lib.mjs";
 const rooms = {
   auth: [["auth/**/*"], ["auth/**/*"]],
   access: [["channels/access/**/*"], ["channels/access/**/*"]],
-  config: [["config/**/*", "!config/first-run"], ["config/!(crash|first-run|reference)"]],
+  config: [["config/**/*"], ["config/!(crash|first-starts|reference)"]],
   jobs: [["jobs/**/*"], ["jobs/**/*"]],
   intake: [["channels/intake/**/*"], ["channels/intake/**/*", "channels/faults"]],
   delivery: [["channels/delivery/**/*"], ["channels/delivery/**/*", "channels/faults"]],

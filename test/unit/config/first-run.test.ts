@@ -1,11 +1,8 @@
-import { execFile } from "node:child_process";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createPaths, firstRun, readDotenv } from "../../../packages/gateway/src/config/index.ts";
 import { tempFolder, tempHome } from "../../fixtures/temp-home.ts";
-import { root } from "../../harness.ts";
 
 describe("the first run", () => {
   it("writes an agent `assistant` and an admin key, which only its owner can read [START-6]", async () => {
@@ -54,20 +51,6 @@ describe("the first run", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it("agrees on one key when several starts come at the same moment", async () => {
-    for (let round = 0; round < 3; round++) {
-      const home = join(await tempFolder(), "new");
-      const script = join(root, "test/fixtures/first-start.mjs");
-      const env = { ...process.env, GATEWAY_HOME: home };
-      const starts = Array.from({ length: 4 }, () =>
-        promisify(execFile)(process.execPath, [script], { env }),
-      );
-      const printed = (await Promise.all(starts)).map(({ stdout }) => stdout.trim()).filter(Boolean);
-      const { GATEWAY_ADMIN_KEY } = await readDotenv(join(home, ".env"));
-      expect(new Set(printed)).toEqual(new Set([GATEWAY_ADMIN_KEY]));
-    }
-  });
-
   it("agrees on one key within a process, whatever the order of steps", async () => {
     for (let round = 0; round < 20; round++) {
       const home = await tempHome();
@@ -75,5 +58,68 @@ describe("the first run", () => {
       const keys = new Set(found.flatMap((one) => (one ? [one.adminKey] : [])));
       expect([...keys]).toEqual([(await readDotenv(join(home.paths.home, ".env"))).GATEWAY_ADMIN_KEY]);
     }
+  });
+
+  it.each([
+    ["the key that another start has proposed", ".first-key", "gk_proposed", "gk_proposed"],
+    ["a key of its own in place of an empty one", ".env", "GATEWAY_ADMIN_KEY=\n", /^gk_[\w-]{32}$/],
+  ])("takes %s", async (_, name, text, key) => {
+    const home = await tempHome();
+    await home.write(name, text);
+    const first = await firstRun(home.paths, { GATEWAY_ADMIN_KEY: "" });
+    expect(first).toEqual({ adminKey: expect.stringMatching(key), fromEnvironment: false });
+    expect(await readDotenv(join(home.paths.home, ".env"))).toEqual({ GATEWAY_ADMIN_KEY: first!.adminKey });
+    expect((await readdir(home.paths.home)).sort()).toEqual([".env", "config.json"]);
+  });
+
+  it("stores no key that the environment has", async () => {
+    const home = await tempHome();
+    await firstRun(home.paths, { GATEWAY_ADMIN_KEY: "mine" });
+    expect(await readdir(home.paths.home)).toEqual(["config.json"]);
+  });
+
+  it("writes the configuration where GATEWAY_CONFIG says, in folders that only its owner can enter", async () => {
+    const home = join(await tempFolder(), "a", "home");
+    const folder = join(await tempFolder(), "b", "c");
+    const file = join(folder, "gw.json");
+    const paths = createPaths({ GATEWAY_HOME: home, GATEWAY_CONFIG: file });
+    await firstRun(paths, {});
+    expect(await readFile(file, "utf8")).toMatch(/^\{\n {2}"configVersion": "2\.0\.0",\n.*\}\n$/s);
+    expect(await readdir(home)).toEqual([".env"]);
+    for (const made of [home, folder]) expect((await stat(made)).mode & 0o777).toBe(0o700);
+  });
+
+  it("leaves whatever is in the place of the file alone, also what cannot be looked at", async () => {
+    for (const put of [
+      (file: string) => mkdir(file),
+      (file: string) => symlink(file, file),
+      (file: string) => writeFile(file, ""),
+    ]) {
+      const home = await tempHome();
+      await put(home.paths.configFile);
+      expect(await firstRun(home.paths, {})).toBeNull();
+      expect(await readdir(home.paths.home)).toEqual(["config.json"]);
+    }
+  });
+
+  it("leaves a file alone that comes while the key is chosen", async () => {
+    const home = await tempHome();
+    const target = join(home.paths.home, "later.json");
+    // A link that leads nowhere is no file yet, and its place is taken.
+    await symlink(target, home.paths.configFile);
+    expect(await firstRun(home.paths, {})).not.toBeNull();
+    expect(await readlink(home.paths.configFile)).toBe(target);
+    expect((await readdir(home.paths.home)).sort()).toEqual([".env", "config.json"]);
+  });
+
+  it("fails, and writes no configuration, where the key cannot be agreed on", async () => {
+    const home = await tempHome();
+    await mkdir(join(home.paths.home, ".first-key"));
+    await expect(firstRun(home.paths, {})).rejects.toThrow();
+    expect(await readdir(home.paths.home)).toEqual([".first-key"]);
+    const other = await tempHome();
+    await mkdir(join(other.paths.home, ".env"));
+    await expect(firstRun(other.paths, {})).rejects.toThrow();
+    expect(await readdir(other.paths.home)).not.toContain("config.json");
   });
 });
