@@ -313,12 +313,11 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       } catch (error) {
         log.error({ err: error, session: uuid, request: requestId }, "could not store the turn");
         // Where its row is, or turns out to be, it would look as if it ran until the next start.
-        const there = error instanceof UnsettledError ? error.outcome : Promise.resolve(hasRow);
-        void there.then(async (stored) => {
-          if (!stored) return;
-          await unstored.close({ agentId: agent.id, sessionId: uuid, requestId, units });
-          deps.closedLate?.();
-        });
+        const there = error instanceof UnsettledError ? error.outcome : hasRow && Promise.resolve(true);
+        if (there) {
+          const begun = { agentId: agent.id, sessionId: uuid, requestId, units };
+          void unstored.closeIf(there, begun).then((closed) => closed && deps.closedLate?.());
+        }
         const durationMs = Math.round(clock.elapsed() - begunAt);
         result = { status: "failed", text: "", attachments: [], files: [], durationMs, stored: false };
       }

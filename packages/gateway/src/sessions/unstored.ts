@@ -38,8 +38,11 @@ export interface Unstored {
    * beyond a limit on memory, the turn is closed like one that a crash cut off.
    */
   keep(end: TurnEndUnit): Promise<void>;
-  /** Closes a turn of which its caller knows nothing, as soon as the store can. Resolves when it is done, or given up. */
-  close(turn: Omit<TurnEndUnit, "changes" | "bytes">): Promise<void>;
+  /**
+   * Closes a turn of which its caller knows nothing, if the store says that it began, as soon as the store can. Resolves
+   * when it is done, or will not be, to whether it began.
+   */
+  closeIf(began: Promise<boolean>, turn: Omit<TurnEndUnit, "changes" | "bytes">): Promise<boolean>;
   has(sessionId: string): boolean;
   /** Tries at once. Resolves when nothing of the session waits any more; rejects when the store still cannot take it. */
   flush(sessionId: string): Promise<void>;
@@ -56,6 +59,8 @@ export const notYetStored = () =>
 interface Entry extends Omit<TurnEndUnit, "changes"> {
   /** Undefined when the reply was given up, and only its turn is to be closed. */
   changes: readonly Change<unknown>[] | undefined;
+  /** The store has yet to say whether there is a turn to close. */
+  unsure: boolean;
   since: number;
   attempt: Promise<void> | undefined;
   settle(): void;
@@ -96,6 +101,7 @@ export function createUnstored(room: {
   };
 
   const attempt = async (entry: Entry): Promise<void> => {
+    if (entry.unsure) throw notYetStored();
     if (clock.elapsed() - entry.since >= KEEP_MS)
       giveUpReply(entry, "the store did not take it for ten minutes.");
     const { agentId, changes, requestId, units } = entry;
@@ -153,9 +159,10 @@ export function createUnstored(room: {
     entry.settle();
   };
 
-  const add = (end: Omit<Entry, "since" | "attempt" | "settle">): Promise<void> => {
+  const add = (end: TurnEndUnit | (Omit<TurnEndUnit, "changes"> & { changes: undefined })) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const entry: Entry = { ...end, since: clock.elapsed(), attempt: undefined, settle: resolve };
+    const unsure = end.changes === undefined;
+    const entry: Entry = { ...end, unsure, since: clock.elapsed(), attempt: undefined, settle: resolve };
     if (closed) lose(entry);
     else {
       entries.set(end.requestId, entry);
@@ -163,16 +170,26 @@ export function createUnstored(room: {
       if (bytes > MAX_BYTES) giveUpReply(entry, "too many replies wait for the store.");
       arm();
     }
-    return promise;
+    return { entry, settled: promise };
   };
 
   return {
-    keep: add,
+    keep: (end) => add(end).settled,
     has: (sessionId) => of(sessionId).length > 0,
     async flush(sessionId) {
       for (const entry of of(sessionId)) await tryNow(entry);
     },
-    close: (turn) => add({ ...turn, changes: undefined, bytes: 0 }),
+    async closeIf(began, turn) {
+      const { entry, settled } = add({ ...turn, changes: undefined, bytes: 0 });
+      const stored = await began;
+      entry.unsure = false;
+      if (entries.get(turn.requestId) === entry) {
+        if (stored) tryNow(entry).catch(() => {});
+        else done(entry);
+      }
+      await settled;
+      return stored;
+    },
     async stop() {
       closed = true;
       cancel?.();
