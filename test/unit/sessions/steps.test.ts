@@ -74,4 +74,26 @@ describe("steps of a turn", () => {
     expect(step).toMatchObject({ type: "tool", id: "t1", startedAt: 1000 });
     expect(step).not.toHaveProperty("durationMs");
   });
+
+  it("have what the agent gave of a tool, and nothing it did not give", () => {
+    const bare: RuntimeEvent = { type: "tool_use", id: "t1", name: "Bash" };
+    const events: RuntimeEvent[] = [bare, { type: "tool_result", id: "t1", isError: true }];
+    const startedAt = 1000;
+    expect(record(events, "")).toEqual([
+      { type: "tool", id: "t1", name: "Bash", startedAt, isError: true, durationMs: 0 },
+    ]);
+    expect(record([{ ...bare, title: "List files" }], "")).toEqual([
+      { type: "tool", id: "t1", name: "Bash", title: "List files", startedAt },
+    ]);
+  });
+
+  it("are not parted by empty text, and what is omitted between two texts counts anew [STEP-2]", () => {
+    expect(record([thinking("a"), text(""), thinking("b")], "")).toEqual([{ type: "thinking", text: "ab" }]);
+    const full = thinking("x".repeat(MAX_STEPS_BYTES));
+    expect(record([full, thinking("a"), text("b"), thinking("c")], "b").at(-1)).toEqual({
+      type: "text",
+      length: 1,
+      omitted: 2,
+    });
+  });
 });

@@ -36,6 +36,20 @@ describe("session names", () => {
     expect(name.length).toBeLessThanOrEqual(61);
     expect(name.endsWith("word…")).toBe(true);
   });
+  it("are without the marks of a heading, a quotation or a list, unless nothing else is there", () => {
+    expect(nameFrom("## Plan\nmore")).toBe("Plan");
+    expect(nameFrom("> - * quoted")).toBe("quoted");
+    expect(nameFrom("---")).toBe("---");
+    expect(nameFrom("# #")).toBe("# #");
+  });
+  it("are cut inside a word only where that is longer than half a name", () => {
+    const word = "x".repeat(100);
+    expect(nameFrom(word)).toBe(`${"x".repeat(60)}…`);
+    expect(nameFrom(`short ${word}`)).toBe(`short ${"x".repeat(54)}…`);
+    expect(nameFrom(`${"a".repeat(31)} ${word}`)).toBe(`${"a".repeat(31)}…`);
+    expect(nameFrom("x".repeat(60))).toBe("x".repeat(60));
+    expect(nameFrom("😀".repeat(61))).toBe(`${"😀".repeat(60)}…`);
+  });
   it("are never empty, whatever the prompt", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {

@@ -1,6 +1,6 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { describe, expect, it } from "vitest";
-import { FencedError } from "../../../packages/gateway/src/store/index.ts";
+import { FencedError, UnsettledError } from "../../../packages/gateway/src/store/index.ts";
 import { sessionsRig, until } from "../../fixtures/sessions-rig.ts";
 
 const AWAY = new GatewayError("UNAVAILABLE", "away");
@@ -77,7 +77,8 @@ describe("a turn whose store does not take it", () => {
     program.end({ text: "answer" });
     const result = await turn.done;
     expect(result).toMatchObject({ status: "done", text: "answer", stored: false });
-    expect(turn.log.ended).toBe(true);
+    const frames = turn.log.framesAfter({ seq: 0, textEnd: 0 })!.toString();
+    expect(frames).toMatch(/"type":"result",.*"stored":false/);
     expect(rig.sessions.isBusy(turn.sessionId)).toBe(true);
     await expect(rig.send("next", { sessionId: turn.sessionId })).rejects.toBe(AWAY);
     const ended = rig.counted.length;
@@ -113,5 +114,33 @@ describe("a turn whose store does not take it", () => {
     resolve();
     expect(await turn.done).toMatchObject({ status: "interrupted", text: "" });
     expect(rig.programs.map(({ inputs }) => inputs)).toEqual([[]]);
+  });
+
+  it("and may have taken it after all is closed once that is known, and its caller told [AWAY-6]", async () => {
+    for (const stored of [true, false]) {
+      const rig = await sessionsRig();
+      let closed = 0;
+      rig.deps.closedLate = () => void closed++;
+      const outcome = Promise.withResolvers<boolean>();
+      rig.state.refused = new UnsettledError({}, outcome.promise);
+      await expect(rig.send("Hello")).rejects.toBe(rig.state.refused);
+      await until(() => rig.sessions.places().every(({ busy }) => !busy));
+      rig.state.refused = undefined;
+      // What the store had taken, although it did not say so.
+      const { store } = rig;
+      if (stored)
+        await store.commit(
+          store.sessions.add({ uuid: "s", agentId: "a", chatId: "c", name: "n", unnamed: true, now: 1 }),
+          store.turns.start("s", { requestId: "r1", kind: "message", keyId: null, told: 5, now: 1 }),
+        );
+      outcome.resolve(stored);
+      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve));
+      rig.clock.advance(500);
+      if (stored) await until(() => closed === 1);
+      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve));
+      expect([closed, rig.turns().map(({ state }) => state)]).toEqual(
+        stored ? [1, ["interrupted"]] : [0, []],
+      );
+    }
   });
 });

@@ -1,6 +1,10 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { expect, it } from "vitest";
-import { createUnstored, type TurnEndUnit } from "../../../packages/gateway/src/sessions/unstored.ts";
+import {
+  createUnstored,
+  notYetStored,
+  type TurnEndUnit,
+} from "../../../packages/gateway/src/sessions/unstored.ts";
 import { change } from "../../../packages/gateway/src/store/change.ts";
 import { FencedError } from "../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
@@ -16,6 +20,7 @@ function rig() {
     /** How the next commits fail; undefined: they succeed. */
     error: AWAY as Error | undefined,
     commits: 0,
+    unclosable: false,
     closed: [] as string[],
     freed: 0,
     said: [] as string[],
@@ -27,6 +32,7 @@ function rig() {
     log: { error: note, warn: note, info: note } as never,
     async closeCutOff(_agentId, requestId) {
       if (state.error === AWAY) throw AWAY;
+      if (state.unclosable) throw REFUSED;
       state.closed.push(requestId);
     },
     freed: () => void state.freed++,
@@ -144,4 +150,46 @@ it("that a stop finds is tried once more, and then named in the log; what comes 
   await settle();
   expect([late(), unstored.has("t")]).toEqual([true, false]);
   expect(state.said.filter((text) => text.includes("before a reply could be stored"))).toHaveLength(2);
+});
+
+it("whose turn cannot be closed either keeps no session closed: the next start closes it [AWAY-5]", async () => {
+  const { state, unstored, keep, pass } = rig();
+  state.unclosable = true;
+  const settled = keep("s");
+  state.error = REFUSED;
+  await pass(1_000);
+  expect([state.commits, state.closed, unstored.has("s"), settled()]).toEqual([1, [], false, true]);
+  expect(state.said.at(-1)).toBe("could not close a turn; the next start does");
+});
+
+it("is tried less and less often while any is refused, and anew when the store has taken all [AWAY-1]", async () => {
+  const { clock, state, keep } = rig();
+  const times: number[] = [];
+  const start = clock.elapsed();
+  const watch = async (ms: number) => {
+    for (let gone = 0; gone < ms; gone += 100) {
+      const before = state.commits;
+      clock.advance(100);
+      await settle();
+      if (state.commits > before) times.push(clock.elapsed() - start);
+    }
+  };
+  keep("s");
+  await watch(20_000);
+  expect(times).toEqual([500, 1_500, 3_500, 7_500, 12_500, 17_500]);
+  state.error = undefined;
+  await watch(5_000);
+  times.length = 0;
+  state.error = AWAY;
+  keep("t");
+  await watch(600);
+  expect(times).toEqual([25_500]);
+  expect(clock.timers()).toBe(1);
+});
+
+it("that nothing waits for costs a stop no time, and what is told to callers says to come back [AWAY-3]", async () => {
+  const { clock, unstored } = rig();
+  await unstored.stop();
+  expect(clock.timers()).toBe(0);
+  expect(notYetStored()).toMatchObject({ code: "UNAVAILABLE", headers: { "retry-after": "5" } });
 });
