@@ -160,6 +160,22 @@ describe("messages", () => {
     }
   });
 
+  it("a number that no row can have and a text that no id can be find what they stand for, with every driver [HIST-4, STORE-NUMBERS-1, STORE-TEXT-1]", async () => {
+    const huge = ["9223372036854775807", "9223372036854775808", "99999999999999999999999"];
+    for (const number of huge) {
+      expect((await page(`before=${number}&limit=1`)).messages, number).toHaveLength(1);
+      expect((await page(`after=${number}`)).messages, number).toEqual([]);
+      expect((await page(`before=-${number}`)).messages, number).toEqual([]);
+      expect((await page(`after=-${number}&limit=1`)).messages, number).toHaveLength(1);
+      const found = await search("fox", `&offset=${number}`);
+      expect(found.body, number).toEqual({ messages: [], total: 20 });
+    }
+    for (const text of ["%00", "a%00b"]) {
+      expect((await search("fox", `&session_id=${text}`)).body, text).toEqual({ messages: [], total: 0 });
+      expect(await exported(`?chat_id=${text}`), text).toBe("");
+    }
+  });
+
   it("order is asc or desc in any case, desc when absent, another value is 400 [HIST-5]", async () => {
     const ascending = (await page("order=ASC&limit=3")).messages.map((message) => message.ts);
     expect(ascending[0]).toBe(TS);

@@ -23,7 +23,7 @@ export const store: Readonly<Record<string, string>> = {
   "STORE-RIGHTS-1":
     "the role of a gateway needs no right on the database where its schema is there and is its own; a missing right ends the start with 78 and one sentence",
   "STORE-NUMBERS-1":
-    "a number is whole before either driver gets it; what has a fraction is rounded, but for the used share of a context",
+    "a number is whole and within 2^53 before either driver gets it; what has a fraction is rounded, but for the used share of a context, and the nearest number stands for one beyond",
   "STORE-AWAY-1":
     "while Postgres does not answer, what needs it is refused within 5 s with 503 `UNAVAILABLE` and `Retry-After`; the gateway reconnects by itself",
   "STORE-PG-1":

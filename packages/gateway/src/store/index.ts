@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { answersOf, type Change, change, statementsOf } from "./change.ts";
-import { cleanParams, cleanStatement, cleanText } from "./clean.ts";
+import { cleanParams, cleanQuery, cleanStatement, cleanText } from "./clean.ts";
 import { type AsOwner, type Claim, type Directory, FencedError } from "./directory.ts";
 import type { Driver } from "./driver.ts";
 import type { Exports } from "./exports.ts";
@@ -317,8 +317,7 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
     return first;
   };
   const search: Search = {
-    find: (query, signal) =>
-      meter.measured("search", () => driver.search.find({ ...query, q: cleanText(query.q) }, signal)),
+    find: (query, signal) => meter.measured("search", () => driver.search.find(cleanQuery(query), signal)),
     entry: (message) => driver.search.entry({ ...message, content: cleanText(message.content) }),
   };
   return {
@@ -333,7 +332,9 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
     media: createMedia(sql),
     removal: driver.removal(asOwner),
     imports: driver.imports(sharedIds?.range ?? ownRange, asOwner),
-    exports: driver.exports,
+    exports: {
+      slice: (agentId, chatId, cursor) => driver.exports.slice(agentId, chatId && cleanText(chatId), cursor),
+    },
     jobs: createJobs(sql),
     positions: createPositions(sql),
     sessions: createSessions(sql),
