@@ -32,6 +32,21 @@ describe("the paths", () => {
   });
 });
 
+describe("the address of the store", () => {
+  it("says what is wrong with it, and nothing of its password", () => {
+    for (const url of ["postgres://u:50%off@h/d", "mysql://u:50off@h/d", "50off"]) {
+      const env = { GATEWAY_STORE_URL: url };
+      for (const { config, problems } of [tryLoad({}, { env }), tryLoad({ gateway: { store: { url } } })]) {
+        expect(config, url).toBeNull();
+        expect(says(problems), url).toMatch(/must be a postgres:\/\/ URL, .* percent-encoded/);
+        expect(says(problems), url).not.toMatch(/50/);
+      }
+    }
+    const { config } = load({}, { env: { GATEWAY_STORE_URL: "postgres://u:50%25off@h/d" } });
+    expect(config.gateway.store.driver).toBe("postgres");
+  });
+});
+
 describe("defaults", () => {
   it("are those of the configuration table", () => {
     const { config, problems } = load({});

@@ -6,6 +6,7 @@ import type { Raw } from "./parse.ts";
 import type { Env } from "./paths.ts";
 import { error, type Problem, schemaProblems, warning } from "./problems.ts";
 import { type GatewaySection, gatewaySection } from "./schema.ts";
+import { NOT_POSTGRES_URL } from "./schema-store.ts";
 import { withStoreUrl } from "./store-settings.ts";
 import { isTimezone, ownTimezones, withTimezones } from "./timezone.ts";
 import type { Paths } from "./types.ts";
@@ -140,7 +141,7 @@ export function loadGateway(
   }
   const store = withStoreUrl(resolved.store, input.env);
   if (store === undefined && input.env.GATEWAY_STORE_URL) {
-    const wrong = error("", "GATEWAY_STORE_URL in the environment must be a postgres:// URL");
+    const wrong = error("", `GATEWAY_STORE_URL in the environment ${NOT_POSTGRES_URL}`);
     return { gateway: null, problems: [...problems, wrong] };
   }
   if (store !== undefined) resolved.store = store;

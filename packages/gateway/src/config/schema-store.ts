@@ -1,9 +1,25 @@
 import { isAbsolute } from "node:path";
 import * as z from "zod";
 
+const isEncoded = (text: string) => {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 /** True for the address of a Postgres database. */
-export const isPostgresUrl = (url: string): boolean =>
-  URL.canParse(url) && /^postgres(?:ql)?:$/.test(new URL(url).protocol);
+export function isPostgresUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, username, password, pathname } = new URL(url);
+  return /^postgres(?:ql)?:$/.test(protocol) && [username, password, pathname].every(isEncoded);
+}
+
+/** What an address is told that is not one. */
+export const NOT_POSTGRES_URL =
+  "must be a postgres:// URL, with special characters of its password percent-encoded (% as %25)";
 
 /** Marks a setting that is read only at start. */
 const RESTART = { restart: true };
@@ -18,7 +34,7 @@ export const storeSection = z
       .meta(RESTART),
     url: z
       .string()
-      .refine(isPostgresUrl, { error: "must be a postgres:// URL" })
+      .refine(isPostgresUrl, { error: NOT_POSTGRES_URL })
       .optional()
       .describe(
         "For Postgres: `postgres://user:password@host:port/database`, usually as a variable. `GATEWAY_STORE_URL` in the environment takes precedence, and chooses Postgres.",
