@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -81,6 +81,7 @@ describe.skipIf(withoutPostgres())("store copy", () => {
     await rename(join(home, "gateway.db"), join(home, "old.db"));
     const back = await copy(store.url, "sqlite");
     expect([back.code, rowsOf(back.stdout).messages]).toEqual([0, 10]);
+    expect((await stat(join(home, "gateway.db"))).mode & 0o777).toBe(0o600);
     await serving({}, async (gateway) => {
       expect(await seen(gateway)).toEqual(after);
       expect((await gateway.send("once more")).status).toBe(200);

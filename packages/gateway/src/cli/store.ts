@@ -141,6 +141,8 @@ export async function storeCommand(tokens: readonly string[]): Promise<number> {
     throw new UsageError("store downgrade needs --to with the number of a schema.");
   }
   const paths = createPaths(process.env);
+  // Databases that it writes hold all messages.
+  process.umask(0o077);
   if (run) await withStore(paths, verb !== "version", (store) => run(store, parsed));
   else await alone(paths, () => copyCommand(paths, parsed));
   return 0;
