@@ -1,7 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../packages/gateway/src/lib/clock.ts";
 import { change, returning, sql } from "../../../packages/gateway/src/store/change.ts";
 import { openStore, type Store, UnsettledError } from "../../../packages/gateway/src/store/index.ts";
+import { LinkError } from "../../../packages/gateway/src/store/postgres/link.ts";
+import { createPool } from "../../../packages/gateway/src/store/postgres/pool.ts";
+import { manualClock } from "../../fixtures/manual-clock.ts";
 import { postgresStore, withoutPostgres } from "../../fixtures/postgres.ts";
 import { type TcpProxy, tcpProxy } from "../../fixtures/tcp-proxy.ts";
 
@@ -75,12 +79,37 @@ describe.skipIf(withoutPostgres())("a connection that breaks in the commit (need
     await Promise.all([
       expect(store.commit(count())).rejects.toMatchObject(refused),
       expect(store.positions.get(PLACE)).rejects.toMatchObject(refused),
+      expect(store.shared!.directory.look()).rejects.toMatchObject(refused),
     ]);
     expect(performance.now() - began).toBeLessThan(6_000);
     expect(store.health().ok).toBe(false);
     proxy.heal();
     expect(await store.commit(count())).toEqual([["2", 7]]);
     expect(store.health().ok).toBe(true);
+  });
+
+  it("is noticed during long work, which goes on while the server merely takes its time [STORE-AWAY-1]", async () => {
+    const place = await postgresStore();
+    const url = new URL(place.url);
+    url.port = String(proxy.port);
+    const clock = manualClock();
+    const pool = createPool({ ...place, url: url.href }, clock, () => {});
+    onTestFinished(() => pool.close());
+    const work = (seconds: number) =>
+      pool.run("long", [{ text: `SELECT 1 AS one FROM pg_sleep(${seconds})`, values: [] }], { reads: true });
+    await work(0);
+    const slow = work(0.4);
+    clock.advance(4_000);
+    expect((await slow)[0]!.rows).toEqual([{ one: 1 }]);
+    proxy.stall();
+    const refused = work(0).catch((error: unknown) => error);
+    // Timers come one after another, each in answer to what the one before it began.
+    for (const ms of [2_900, 200, 1_500]) {
+      await setImmediate();
+      clock.advance(ms);
+    }
+    expect(await refused).toBeInstanceOf(LinkError);
+    expect(pool.ok).toBe(false);
   });
 
   it("refuses a unit with the error of its statement, when that is not the connection's", async () => {

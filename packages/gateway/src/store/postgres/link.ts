@@ -31,6 +31,8 @@ export interface Link {
   /** Asks the server to give up what it is doing for this connection. */
   cancel(): void;
   readonly broken: boolean;
+  /** Waits for no answer any more: what is under way fails. */
+  break(): void;
   /** When it was opened, by the clock's `elapsed`. */
   readonly since: number;
   close(): void;
@@ -143,6 +145,7 @@ export async function openLink(place: PostgresPlace, clock: Clock, limitMs = CON
   return {
     run: send,
     cancel: () => sendCancel(client),
+    break: () => destroy(client),
     since: clock.elapsed(),
     get broken() {
       return broken;

@@ -21,6 +21,8 @@ const SILENCE_MS = 1_000;
 export const PATIENCE_MS = 4_500;
 /** An attempt gets this much time, however late it is. */
 const MIN_MS = 500;
+/** While long work is under way, the server is asked for a sign of life when nothing was heard of it for this time. */
+const QUIET_MS = PATIENCE_MS - 1_500;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** What the server keeps refusing is told again only after it did not for so long. */
@@ -80,12 +82,14 @@ export function createPool(place: PostgresPlace, clock: Clock, warn: (sentence: 
   ) as unknown as Record<Lane, Share>;
   const apart = new Set<Link>();
   let awaySince: number | undefined;
+  let heardAt = clock.elapsed();
   let closed = false;
 
   /** The server is there, but our tables are not, or not for us. */
   let lost = false;
   let lostAt = Number.NEGATIVE_INFINITY;
   const answered = (fromTables: boolean) => {
+    heardAt = clock.elapsed();
     if (fromTables) lost = false;
     if (!lost) awaySince = undefined;
   };
@@ -157,6 +161,31 @@ export function createPool(place: PostgresPlace, clock: Clock, warn: (sentence: 
     }
   };
 
+  /** Breaks the connection of long work once the server stands still, which its own limit would show far too late. */
+  const watch = (link: Link) => {
+    const began = clock.elapsed();
+    let ended = false;
+    let cancel = () => {};
+    const look = () => {
+      const quiet = clock.elapsed() - Math.max(heardAt, began);
+      if (quiet < QUIET_MS) cancel = clock.after(QUIET_MS - quiet, look);
+      else void ask();
+    };
+    const ask = async () => {
+      const asked = clock.elapsed();
+      const deadline = asked + PATIENCE_MS - QUIET_MS;
+      await run("short", [{ text: "SELECT 1", values: [] }], { deadline }).catch(() => {});
+      if (ended) return;
+      if (heardAt < asked) link.break();
+      else look();
+    };
+    look();
+    return () => {
+      ended = true;
+      cancel();
+    };
+  };
+
   const runOn = async (
     link: Link,
     lane: Lane,
@@ -170,44 +199,54 @@ export function createPool(place: PostgresPlace, clock: Clock, warn: (sentence: 
       link.cancel();
     };
     signal?.addEventListener("abort", cancel, { once: true });
+    const unwatch = lane === "long" ? watch(link) : undefined;
     const limit =
       lane === "long" ? LIMITS_MS.long + SILENCE_MS : Math.max(MIN_MS, deadline - clock.elapsed());
     try {
       const results = await link.run(statements, limit, lane === "long" ? undefined : "kept");
-      answered(true);
+      // A mere sign of life says nothing of the tables.
+      answered(statements.length > 1);
       return results;
     } catch (error) {
       if (isLost(error)) refused(error);
       if (error instanceof LinkError) silent();
-      else if (!cancelled && statements[0]!.text === "BEGIN")
+      else heardAt = clock.elapsed();
+      if (!(error instanceof LinkError) && !cancelled && statements[0]!.text === "BEGIN")
         await link.run([{ text: "ROLLBACK", values: [] }], limit);
       signal?.throwIfAborted();
       throw error;
     } finally {
+      unwatch?.();
       signal?.removeEventListener("abort", cancel);
       // The server may hear of it only now, and would cancel whatever comes next.
       if (cancelled) link.close();
     }
   };
 
-  return {
-    async run(lane, statements, { signal, reads = false, deadline = clock.elapsed() + PATIENCE_MS } = {}) {
-      const share = lanes[lane];
-      for (let again = false; ; again = true) {
+  const run: Pool["run"] = async (
+    lane,
+    statements,
+    { signal, reads = false, deadline = clock.elapsed() + PATIENCE_MS } = {},
+  ) => {
+    const share = lanes[lane];
+    for (let again = false; ; again = true) {
+      signal?.throwIfAborted();
+      const link = await take(share, deadline);
+      try {
         signal?.throwIfAborted();
-        const link = await take(share, deadline);
-        try {
-          signal?.throwIfAborted();
-          return await runOn(link, lane, statements, signal, deadline);
-        } catch (error) {
-          // An idle connection may have been closed by whoever stands between, long before this.
-          if (!(error instanceof LinkError && reads) || again || closed) throw error;
-          if (clock.elapsed() >= deadline) throw error;
-        } finally {
-          release(share, link);
-        }
+        return await runOn(link, lane, statements, signal, deadline);
+      } catch (error) {
+        // An idle connection may have been closed by whoever stands between, long before this.
+        if (!(error instanceof LinkError && reads) || again || closed) throw error;
+        if (clock.elapsed() >= deadline) throw error;
+      } finally {
+        release(share, link);
       }
-    },
+    }
+  };
+
+  return {
+    run,
     async apart(use) {
       if (closed) throw new Error("The store is closed.");
       const link = await openLink(place, clock).catch((error) => {

@@ -5,6 +5,7 @@ import type { PostgresStatement } from "./batch.ts";
 import { isDatabaseError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import { type Lane, LIMITS_MS, type Pool } from "./pool.ts";
+import { toldAs } from "./problems.ts";
 import { settings } from "./settings.ts";
 
 const plain = (text: string, ...values: PostgresStatement["values"]): PostgresStatement => ({ text, values });
@@ -24,8 +25,12 @@ const lock = (agentId: string) => plain("SELECT 1 FROM placements WHERE agent_id
 export function createShared(pool: Pool, path: string): Shared {
   /** One transaction; answers the rows of its last statement. */
   const run = async (lane: Lane, ...statements: PostgresStatement[]): Promise<Row[]> => {
-    const results = await pool.run(lane, [settings(path, LIMITS_MS[lane]), ...statements]);
-    return results.at(-1)!.rows;
+    try {
+      const results = await pool.run(lane, [settings(path, LIMITS_MS[lane]), ...statements]);
+      return results.at(-1)!.rows;
+    } catch (error) {
+      throw toldAs(error);
+    }
   };
   return {
     directory: {
