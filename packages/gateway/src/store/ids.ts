@@ -81,19 +81,16 @@ export function createSharedIds(before: number, reserve: (count: number) => Prom
   let current: Block = { next: before + 1, end: before + IDS_AT_ONCE };
   let ahead: Block | undefined;
   let asked = false;
-  /** Raised when blocks asked for earlier are of no use any more. */
-  let renewals = 0;
   const block = async (): Promise<Block> => {
     const next = await reserve(IDS_AT_ONCE);
     return { next, end: next + IDS_AT_ONCE - 1 };
   };
   const askAhead = () => {
-    const since = renewals;
     if (asked) return;
     asked = true;
     void block()
       .then((got) => {
-        if (since === renewals) ahead = got;
+        ahead = got;
       })
       // The next message asks again.
       .catch(() => {})
@@ -102,14 +99,14 @@ export function createSharedIds(before: number, reserve: (count: number) => Prom
       });
   };
   async function renew(): Promise<void> {
-    renewals++;
-    ahead = undefined;
     const got = await block();
     // Of several at once, the newest counts.
     if (got.next > current.next) current = got;
   }
   return {
     message(): number {
+      // It was reserved before an agent was taken: ids above it have been given since.
+      if (ahead && ahead.next < current.next) ahead = undefined;
       if (current.next > current.end && ahead) {
         current = ahead;
         ahead = undefined;
