@@ -48,12 +48,12 @@ describe("an imported session", () => {
   });
 
   it("is staged apart from those of other imports, chats and sessions", () => {
-    const staged = [
+    const staged: [string, string, string][] = [
       ["i", "c", "s"],
       ["j", "c", "s"],
       ["i", "d", "s"],
       ["i", "c", "t"],
-    ] as const;
+    ];
     expect(new Set(staged.map((which) => stagedUuid(...which))).size).toBe(4);
   });
 
