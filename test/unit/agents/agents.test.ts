@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createAgent, routes, updateAgent } from "@agent-gateway/contract";
+import { createAgent, GatewayError, routes, updateAgent } from "@agent-gateway/contract";
 import { describe, expect, it } from "vitest";
 import { readDotenv } from "../../../packages/gateway/src/config/index.ts";
 import { openAgents as open } from "./open-agents.ts";
@@ -44,6 +44,23 @@ describe("agents", () => {
       devicechat_accounts: [],
     });
     expect(routes.getAgent.responses[200]().safeParse({ agent: shown }).success).toBe(true);
+  });
+
+  it("that leave the configuration while the list is made are left out of it [AGENT-1]", async () => {
+    const room = await open(
+      { agents: [{ id: "a" }, { id: "b" }] },
+      {},
+      {
+        async channelsOf(agentId) {
+          if (agentId === "a") {
+            await room.store.update((raw) => void Object.assign(raw, { agents: [{ id: "b" }] }));
+            throw new GatewayError("AGENT_NOT_FOUND");
+          }
+          return { channels: {}, devicechat_accounts: [] };
+        },
+      },
+    );
+    expect((await room.agents.list()).map(({ id }) => id)).toEqual(["b"]);
   });
 
   it("are created in the file, with a workspace, and are there at once [AGENT-2]", async () => {

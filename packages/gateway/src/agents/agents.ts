@@ -108,7 +108,16 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 
   return {
-    list: () => Promise.all(config.current.agents.map(show)),
+    async list() {
+      const shown = config.current.agents.map((agent) =>
+        show(agent).catch((error: unknown) => {
+          // It may have left the configuration since.
+          if (config.current.agents.some(({ id }) => id === agent.id)) throw error;
+          return [];
+        }),
+      );
+      return (await Promise.all(shown)).flat();
+    },
     get: async (agentId) => show(find(agentId)),
     async create(input) {
       const { id, runtime: asked, ...rest } = input;

@@ -182,9 +182,11 @@ export function createMonitoring(deps: MonitoringDeps) {
 
     /** Body of `/status`. Messages are counted since the start. */
     async status() {
+      // It may change while something is read.
+      const { agents } = config.current;
       const [channelsOf, runtimes] = await Promise.all([
         channels.byAgent(),
-        Promise.all(config.current.agents.map(({ id }) => deps.runtime(id))),
+        Promise.all(agents.map(({ id }) => deps.runtime(id))),
       ]);
       const live = Map.groupBy(
         [...places()].filter(({ chatId }) => chatId !== ""),
@@ -196,7 +198,7 @@ export function createMonitoring(deps: MonitoringDeps) {
         startedAt,
         uptime: Math.round(clock.elapsed() - begunAt),
         store: deps.store.health(),
-        agents: config.current.agents.map(({ id }, index) => ({
+        agents: agents.map(({ id }, index) => ({
           id,
           // An agent that can start accepts messages; its processes start on demand.
           isRunning: runtimes[index]!.problem === null,
