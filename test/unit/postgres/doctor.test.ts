@@ -16,6 +16,7 @@ it.skipIf(withoutPostgres())(
     const { url, ...place } = await postgresStore();
     const secret = new URL(url);
     secret.password = "pass-word";
+    let crash = "";
     const doctor = async (address: string) => {
       const store = { ...place, url: address };
       await writeFile(join(home, "config.json"), JSON.stringify({ gateway: { store } }));
@@ -26,6 +27,7 @@ it.skipIf(withoutPostgres())(
       const { checks } = JSON.parse(stdout) as {
         checks: { name: string; status: string; message: string }[];
       };
+      crash = checks.find(({ name }) => name === "last crash")!.message;
       return checks.filter(({ name }) => name.startsWith("database"));
     };
     const client = new pg.Client(url);
@@ -39,11 +41,15 @@ it.skipIf(withoutPostgres())(
       expect(schema).toMatchObject({ status: "ok", message: "none yet; the first start creates it" });
       expect(locks).toMatchObject({ name: "database locks" });
       await (await openStore({ ...place, url }, systemClock)).close();
+      expect(crash).toBe("none found");
+      await client.query(`INSERT INTO ${place.schema}.turns (request_id, session, kind, state, started_at)
+        VALUES ('r', 1, 'message', 'running', 1)`);
       await client.query(`INSERT INTO ${place.schema}.meta (key, value) VALUES ('copying', '{}')`);
       expect((await doctor(secret.href))[1]).toMatchObject({
         status: "fail",
         message: "It holds only part of a copy.",
       });
+      expect(crash).toBe("1 turns were cut off.");
       await client.query(`DELETE FROM ${place.schema}.meta WHERE key = 'copying'`);
       await client.query(`UPDATE ${place.schema}.meta SET value = '99' WHERE key = 'version'`);
       await client.query(`INSERT INTO ${place.schema}.meta (key, value) VALUES ('oldest', '98')`);

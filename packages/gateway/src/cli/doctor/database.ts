@@ -88,7 +88,9 @@ export async function checkDatabase(patient: Patient): Promise<Check[]> {
   const log = await readLogTail(join(paths.logs, "gateway.log"));
   const crash: string[] = [];
   if (log.fatal) crash.push(`${new Date(log.fatal.time).toISOString()}: ${log.fatal.msg}`);
-  if (!running && known && known.runningTurns > 0) crash.push(`${known.runningTurns} turns were cut off`);
+  const postgres = place?.driver === "postgres" ? await checkPostgres(place) : undefined;
+  const cutOff = postgres ? postgres.cutOffTurns : known?.runningTurns;
+  if (!running && cutOff) crash.push(`${cutOff} turns were cut off`);
   const children = await leftoverChildren(patient);
   if (children > 0) crash.push(`${children} agent processes were left running`);
   const told =
@@ -99,6 +101,9 @@ export async function checkDatabase(patient: Patient): Promise<Check[]> {
           `${crash.join("; ")}.`,
           "See logs/gateway.log; the next start cleans up turns and processes.",
         );
-  const database = place?.driver === "postgres" ? await checkPostgres(place) : [databaseCheck(facts)];
-  return [...database, clockCheck(Math.max(known?.newest ?? 0, log.newest ?? 0)), told];
+  return [
+    ...(postgres?.checks ?? [databaseCheck(facts)]),
+    clockCheck(Math.max(known?.newest ?? 0, log.newest ?? 0)),
+    told,
+  ];
 }

@@ -43,28 +43,27 @@ function lockCheck({ waiting, oldestSeconds }: PostgresFacts): Check {
 }
 
 /** Checks a store on Postgres: the server, its settings, the schema, and who waits. No password shows. */
-export async function checkPostgres(place: PostgresPlace): Promise<Check[]> {
+export async function checkPostgres(
+  place: PostgresPlace,
+): Promise<{ checks: Check[]; cutOffTurns?: number }> {
   let facts: PostgresFacts;
   try {
     facts = await inspectPostgres(place, systemClock);
   } catch (error) {
-    return [
-      fail(
-        NAME,
-        (error as Error).message,
-        "Start the server, or correct gateway.store or GATEWAY_STORE_URL.",
-      ),
-    ];
+    const fix = "Start the server, or correct gateway.store or GATEWAY_STORE_URL.";
+    return { checks: [fail(NAME, (error as Error).message, fix)] };
   }
-  if (facts.refusal !== null) return [fail(NAME, facts.refusal, "Use another server or database.")];
+  if (facts.refusal !== null)
+    return { checks: [fail(NAME, facts.refusal, "Use another server or database.")] };
   const url = new URL(place.url);
   const where = `${url.searchParams.get("host") ?? url.host}${url.pathname}`;
   const fix = 'See "Postgres as the store" in docs/OPERATIONS.md.';
-  return [
+  const checks = [
     ok(NAME, `Postgres ${facts.version} at ${where}, schema ${place.schema}`),
     ...(facts.extensionProblem === null ? [] : [fail("database search", facts.extensionProblem, fix)]),
     ...facts.warnings.map((sentence) => warn("database settings", sentence, fix)),
     schemaCheck(facts),
     lockCheck(facts),
   ];
+  return { checks, cutOffTurns: facts.cutOffTurns };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { FIND_UNFINISHED } from "../copy/index.ts";
+import { living } from "./beating.ts";
 import { LOCKS } from "./hold.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import type { PostgresPlace } from "./place.ts";
@@ -9,6 +10,8 @@ import { factsOf, type ServerFacts } from "./server.ts";
 import { pathOf, settings } from "./settings.ts";
 
 const READ_MS = 5_000;
+/** The schema that has nodes and placements. */
+const WITH_OWNERS = 2;
 
 /** What an examination of a store on Postgres found. */
 export interface PostgresFacts extends ServerFacts {
@@ -20,6 +23,8 @@ export interface PostgresFacts extends ServerFacts {
   unfinished: boolean;
   /** Whether someone fills or changes it at the moment. */
   held: boolean;
+  /** Turns that a crash cut off: they run by their rows, and whoever ran them is gone. */
+  cutOffTurns: number;
   /** Sessions of the database that wait for a lock, and the seconds of the oldest transaction. */
   waiting: number;
   oldestSeconds: number;
@@ -37,6 +42,15 @@ export async function inspectPostgres(place: PostgresPlace, clock: Clock): Promi
       READ_MS,
     );
     return results[1]!.rows;
+  };
+  const cutOffTurns = async () => {
+    const turns = await read(
+      `SELECT p.boot_id AS owner FROM turns t LEFT JOIN sessions s ON s.id = t.session
+       LEFT JOIN placements p ON p.agent_id = s.agent_id WHERE t.state = 'running'`,
+    );
+    if (turns.length === 0) return 0;
+    const alive = await living(link, place.schema, clock);
+    return turns.filter(({ owner }) => owner === null || !alive.has(String(owner))).length;
   };
   try {
     const server = await factsOf(link);
@@ -58,6 +72,7 @@ export async function inspectPostgres(place: PostgresPlace, clock: Clock): Promi
       known: MIGRATIONS.length,
       unfinished: schema.version > 0 && (await read(FIND_UNFINISHED)).length > 0,
       held: holds.length > 0,
+      cutOffTurns: schema.version < WITH_OWNERS ? 0 : await cutOffTurns(),
       waiting: Number(activity!.waiting),
       oldestSeconds: Math.round(Number(activity!.oldest)),
     };
