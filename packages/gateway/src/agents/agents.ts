@@ -86,6 +86,17 @@ export function createAgents(deps: AgentsDeps): Agents {
     return agentRecord(agent, channels, status);
   };
 
+  const list: Agents["list"] = async () => {
+    const { agents } = config.current;
+    try {
+      return await Promise.all(agents.map(show));
+    } catch (error) {
+      // One of them may have left the configuration meanwhile.
+      if (agents.every(({ id }) => config.current.agents.some((agent) => agent.id === id))) throw error;
+      return list();
+    }
+  };
+
   /** Keeps a key out of the configuration: its value goes into the agent's own `.env`, and the result refers to it. */
   async function storeApiKey(agentId: string, apiKey: string): Promise<string> {
     const name = variableName(agentId, "RUNTIME_API_KEY");
@@ -108,16 +119,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 
   return {
-    async list() {
-      const shown = config.current.agents.map((agent) =>
-        show(agent).catch((error: unknown) => {
-          // It may have left the configuration since.
-          if (config.current.agents.some(({ id }) => id === agent.id)) throw error;
-          return [];
-        }),
-      );
-      return (await Promise.all(shown)).flat();
-    },
+    list,
     get: async (agentId) => show(find(agentId)),
     async create(input) {
       const { id, runtime: asked, ...rest } = input;
