@@ -78,7 +78,7 @@ export function createJobs(deps: JobsDeps) {
 
   /** Starts what is due and arms the timer for what comes next. */
   async function startDue(): Promise<void> {
-    for (;;) {
+    for (let replanned = false; ; ) {
       const open = [...kinds.values()].filter(free);
       const limit = BATCH + running.size;
       const rows = await store.jobs.waiting(
@@ -88,7 +88,9 @@ export function createJobs(deps: JobsDeps) {
       );
       if (stop.signal.aborted) return;
       // The clock was set back after this was decided, and before it was stored.
-      if (rows.some(({ plannedAt }) => plannedAt > clock.now() + SET_BACK_MS)) {
+      if (!replanned && rows.some(({ plannedAt }) => plannedAt > clock.now() + SET_BACK_MS)) {
+        // Once: those of an agent that was just taken stay as they are.
+        replanned = true;
         await replanAhead(deps, kindOf, [...kinds.keys()], owners());
         continue;
       }

@@ -9,6 +9,7 @@ import {
   isTakenAway,
   type Store,
   type StoredJob,
+  UnsettledError,
 } from "../store/index.ts";
 import { unitsOf } from "./owner.ts";
 import type { Job, JobCounters, JobKind, JobOutcome } from "./types.ts";
@@ -32,8 +33,12 @@ const STORE_AGAIN_MS = 5_000;
 const MIN_PAUSE_MS = 1_000;
 const MAX_NOTE_CHARS = 300;
 
-/** What a run came to. `stopped`: the gateway stops, and the run did not end before. */
-type Ending = { is: "ok"; value: JobOutcome } | { is: "failed"; error: unknown } | { is: "stopped" };
+/** What a run came to. `stopped`: the gateway stops, and the run did not end before. `unbegun`: its job was only claimed. */
+type Ending =
+  | { is: "ok"; value: JobOutcome }
+  | { is: "failed"; error: unknown }
+  | { is: "stopped" }
+  | { is: "unbegun" };
 
 export const pauseAfter = (attempts: number, { firstMs, mostMs }: JobKind["backOff"], chance: number) =>
   Math.min(mostMs, firstMs * 2 ** Math.min(attempts - 1, 30)) * (0.75 + chance / 4);
@@ -85,16 +90,19 @@ export async function runJob(
   const leaseMs = kind.limitMs + 2 * GRACE_MS;
   const claimedAt = clock.now();
   const units = unitsOf(store, read.owner);
+  const row: StoredJob = { ...read, fence: read.fence + 1, attempts: read.attempts + 1 };
   try {
     const by = { holder: deps.holder, leaseMs, now: claimedAt };
     const [mine] = await units.commit(store.jobs.claim(read, by));
     if (!mine) return true;
   } catch (error) {
     log.debug({ kind: kind.name, key: read.key, err: error }, "could not claim a job");
+    // Claimed all the same, it would look as if it ran for as long as this process lives.
+    if (error instanceof UnsettledError && (await unlessStopped(error.outcome, signal)))
+      await finish({ is: "unbegun" });
     return false;
   }
-  const row: StoredJob = { ...read, fence: read.fence + 1, attempts: read.attempts + 1 };
-  let ending: Ending = { is: "stopped" };
+  let ending: Ending = { is: "unbegun" };
   if (!signal.aborted) {
     counters.began(kind.name, Math.max(0, claimedAt - row.nextAt));
     ending = await attempt(clock, kind, row, missed, signal);
@@ -106,12 +114,13 @@ export async function runJob(
       try {
         const [end, changes] = become(final);
         await units.commit(...changes, store.jobs.end(row, row.fence, end));
-        counters.ended(kind.name, final.is === "stopped" ? "interrupted" : final.is);
+        if (final.is !== "unbegun")
+          counters.ended(kind.name, final.is === "stopped" ? "interrupted" : final.is);
         tell(final);
         return true;
       } catch (error) {
         if (isTakenAway(error) || error instanceof FencedError) {
-          counters.ended(kind.name, "interrupted");
+          if (final.is !== "unbegun") counters.ended(kind.name, "interrupted");
           log.debug({ kind: kind.name, key: row.key }, "a job was taken away from its run");
           return true;
         }
@@ -132,8 +141,8 @@ export async function runJob(
         again === undefined ? nextTime(kind, seen(row, missed), now) : Math.max(again, now + MIN_PAUSE_MS);
       return [{ state: "waiting", now, nextAt, attempts: 0, note: null }, changes];
     }
-    if (final.is === "stopped") {
-      if (kind.runs === "atMostOnce") return cutOff(kind, row, now, deps.random);
+    if (final.is === "stopped" && kind.runs === "atMostOnce") return cutOff(kind, row, now, deps.random);
+    if (final.is === "stopped" || final.is === "unbegun") {
       // The run that the stop cut off does not count.
       return [{ state: "waiting", now, nextAt: row.nextAt, attempts: attempts - 1, note: row.note }, []];
     }
@@ -167,6 +176,19 @@ export async function runJob(
       else signal.addEventListener("abort", over, { once: true });
     });
   }
+}
+
+/** What comes of it; undefined when the signal comes first. */
+function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const stopped = () => resolve(undefined);
+    if (signal.aborted) stopped();
+    signal.addEventListener("abort", stopped, { once: true });
+    void work.then((value) => {
+      signal.removeEventListener("abort", stopped);
+      resolve(value);
+    });
+  });
 }
 
 /** The store refuses everything for now, whatever it is. */
