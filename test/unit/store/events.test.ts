@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EventCondition, EventFilter, Store } from "../../../packages/gateway/src/store/index.ts";
 import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { drivers } from "./drivers.ts";
+import { say } from "./messages.ts";
 
 const ALL: EventFilter = { ownerless: true, texts: false };
 const MANY = 1_000_000;
@@ -83,6 +84,30 @@ describe.each(drivers)("events in $driver", ({ open }) => {
       { seq: 1, type: "t", at: 5, agentId: "x", data: { text: 'a "b" \u{1f600}', n: 1 }, ...plain },
       { seq: 2, type: "u", at: 6, agentId: null, data: {}, ...plain },
     ]);
+  });
+
+  it("come with the beginning of the text that they tell, where it is asked for and still there [EVENT-1]", async () => {
+    const said = { agent: "a", chat: "c", session: "s", ts: 1 };
+    const [short, long] = ["short", "é".repeat(16_385)];
+    await say(store, [
+      { ...said, id: 1, content: short },
+      { ...said, id: 2, content: long },
+      { ...said, id: 3, content: long.slice(1) },
+    ]);
+    const tell = (message: number) => store.events.add({ type: "t", at: 1, message });
+    await store.commit(tell(1), tell(2), tell(3), tell(4), add("no message"));
+    await number();
+    const texts = async (filter: EventFilter) =>
+      (await read(0, filter)).map(({ text, cut }) => [text?.length, cut]);
+    expect(await texts({ ...ALL, texts: true })).toEqual([
+      [5, false],
+      [16_384, true],
+      [16_384, false],
+      [undefined, false],
+      [undefined, false],
+    ]);
+    expect((await read(0, { ...ALL, texts: true }))[0]).toMatchObject({ text: short });
+    expect((await texts(ALL)).every(([length]) => length === undefined)).toBe(true);
   });
 
   it("of a unit that is rolled back never were [EVENT-1]", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { change } from "../../../packages/gateway/src/store/change.ts";
 import type { PageQuery, Store } from "../../../packages/gateway/src/store/index.ts";
+import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 import { drivers } from "./drivers.ts";
 import { type Said, say } from "./messages.ts";
 
@@ -14,6 +15,18 @@ const said = (id: number, ts: number, more: Partial<Said> = {}): Said => ({
   content: `m${id}`,
   ts,
   ...more,
+});
+
+it("a page of long texts that is emptied between its two reads is the last one [ROWS-1]", async () => {
+  let reads = 0;
+  const db = memoryDatabase(undefined, async (text, phase) => {
+    if (phase !== "answered" || !text.includes("octet_length") || ++reads !== 1) return;
+    await db.write({ sql: "DELETE FROM messages", params: [] });
+  });
+  const store = createStore(db);
+  await say(store, [said(1, 1), said(2, 2), said(3, 3)]);
+  const page = await store.history.page({ ...at, order: "asc", limit: 2, include: "steps" }, false);
+  expect([reads > 0, page]).toEqual([true, { messages: [], hasMore: false }]);
 });
 
 describe.each(drivers)("history in $driver", ({ open }) => {
@@ -71,6 +84,28 @@ describe.each(drivers)("history in $driver", ({ open }) => {
     const clearing = store.commit(change({ sql: "DELETE FROM messages", params: [] }));
     const [page] = await Promise.all([reading, clearing]);
     expect(page.hasMore && page.messages.length === 0).toBe(false);
+  });
+
+  it("a page holds as much text and as many steps as fit, one message at least, and leads on [ROWS-1, HARD-TEXT-1]", async () => {
+    const MIB = 1024 * 1024;
+    const worked = (id: number, mib: number) =>
+      said(id, id, { steps: `"${"x".repeat(mib * MIB)}"`, role: 1 });
+    await say(store, [said(1, 1), said(2, 2, { content: "x".repeat(9 * MIB) }), said(3, 3)]);
+    await say(store, [worked(11, 1), worked(12, 4)]);
+    const pages = async (limit: number, include?: "steps") => {
+      const seen: string[] = [];
+      for (let after = 0, more = true; more; ) {
+        const page = await store.history.page({ ...at, order: "asc", limit, after, include }, false);
+        seen.push(page.messages.map(({ id }) => id).join());
+        expect(page.messages.every(({ content }) => content !== null)).toBe(true);
+        after = page.messages.at(-1)!.ts;
+        more = page.hasMore;
+      }
+      return seen;
+    };
+    expect(await pages(100)).toEqual(["1", "2", "3,11,12"]);
+    expect(await pages(2)).toEqual(["1", "2", "3,11", "12"]);
+    expect(await pages(100, "steps")).toEqual(["1", "2", "3,11", "12"]);
   });
 
   it("steps come with the page that asks for them [ROWS-1]", async () => {
@@ -132,5 +167,14 @@ describe.each(drivers)("history in $driver", ({ open }) => {
     expect(await store.media.isNamed("a", "2026/x.png")).toBe(true);
     expect(await store.media.isNamed("a", "2026/y.png")).toBe(false);
     expect(await store.media.isNamed("b", "2026/x.png")).toBe(false);
+    // No character of a name stands for others.
+    for (const name of ["2026/_.png", "2026/%", "%", "2026/x.pn!g"]) {
+      expect([name, await store.media.isNamed("a", name)]).toEqual([name, false]);
+    }
+    const odd = "2026/100%_!.png";
+    await store.commit(
+      change({ sql: "UPDATE sessions SET video_config = ?", params: [JSON.stringify({ video_ref: odd })] }),
+    );
+    expect(await store.media.isNamed("a", odd)).toBe(true);
   });
 });

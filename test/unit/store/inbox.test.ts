@@ -59,6 +59,14 @@ describe.each(drivers)("the inbox in $driver", ({ open }) => {
     expect(await store.inbox.lastAccount({ ...CHAT, chat_id: "e" })).toBeUndefined();
   });
 
+  it("keeps what the provider calls a message, where it has a name for it [CH-INBOX-1]", async () => {
+    const [named, bare] = await add(row("one", { messageId: "m1" }), row("two"));
+    expect([await store.inbox.byId(named!), await store.inbox.byId(bare!)]).toMatchObject([
+      { message_id: "m1" },
+      { message_id: null },
+    ]);
+  });
+
   it("gives a chat's messages oldest first, and commands apart [CH-INBOX-2]", async () => {
     const [, , command] = await add(row("one"), row("two"), row("/stop", { state: "command" }), row("three"));
     expect(await waiting()).toEqual(["one", "two", "three"]);

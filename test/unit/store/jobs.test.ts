@@ -120,6 +120,21 @@ describe.each(drivers)("jobs in $driver", ({ open }) => {
     expect(await store.jobs.get(first)).toMatchObject({ state: "running" });
   });
 
+  it("wait again with the time and the attempts that their run decided, or are closed at its end [JOBS-1, JOBS-3]", async () => {
+    const one = await claimed("one");
+    const waits = { state: "waiting", now: 2000, nextAt: 7000, attempts: 0, note: null } as const;
+    await store.commit(store.jobs.end(one, one.fence, waits));
+    expect(await store.jobs.get(one)).toMatchObject({ plannedAt: 2000, nextAt: 7000, attempts: 0 });
+    const two = await claimed("two");
+    await store.commit(store.jobs.end(two, two.fence, { state: "interrupted", now: 4000, note: null }));
+    expect(await store.jobs.get(two)).toMatchObject({ plannedAt: 4000, nextAt: 4000, attempts: 1 });
+  });
+
+  it("of nobody, or of no kind, are none [JOBS-1]", async () => {
+    await store.commit(store.jobs.add(job("one", 1)));
+    expect([await keys(["sweep"], []), await keys([], [""]), await keys([], [])]).toEqual([[], [], []]);
+  });
+
   it("are planned anew only while they wait [JOBS-1]", async () => {
     const running = await claimed("one");
     await store.commit(store.jobs.add(job("two", 2000)));

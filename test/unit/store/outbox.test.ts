@@ -184,6 +184,43 @@ describe.each(drivers)("the outbox in $driver", ({ open }) => {
     expect(await outbox.byId("b", old!.id)).toBeUndefined();
   });
 
+  it("takes no reply to a message that was settled meanwhile [CH-OUTBOX-1]", async () => {
+    const came = (eventId: string) => {
+      const ids = { messageId: undefined, messageKey: undefined, senderId: "u" };
+      const message = {
+        place: PLACE,
+        eventId,
+        chatId: "c",
+        message: "{}",
+        state: "waiting" as const,
+        ...ids,
+      };
+      return store.inbox.add(message, 10);
+    };
+    const [open, settled] = (await store.commit(came("one"), came("two"))) as unknown as [number, number];
+    await store.commit(store.inbox.settle([settled], "done", 20, null));
+    await store.commit(
+      store.outbox.add([row("late", { inbox: settled }), row("in time", { inbox: open })], 30),
+    );
+    expect([await store.outbox.hasReply(settled), await store.outbox.hasReply(open)]).toEqual([false, true]);
+    expect(await next()).toMatchObject({ key: "in time", inbox: open });
+  });
+
+  it("finds by its provider's id what that provider accepted in a place, and nothing else [CH-OUTBOX-3]", async () => {
+    const [sent, failed, waits] = await sending("sent", "failed", "waits");
+    const settle = (id: number, state: "sent" | "failed", providerId: string) =>
+      store.outbox.settle(id, state, 30, { providerId });
+    await store.commit(settle(sent!.id, "sent", "p1"), settle(failed!.id, "failed", "p2"));
+    const accepted = async (place: typeof PLACE, providerId: string) =>
+      (await store.outbox.accepted(place, providerId)).map(({ id }) => id);
+    expect(await accepted(PLACE, "p1")).toEqual([sent!.id]);
+    expect(await accepted(PLACE, "p2")).toEqual([]);
+    for (const other of [OTHER, { ...PLACE, agentId: "b" }, { ...PLACE, channel: "sigchat" }]) {
+      expect(await accepted(other, "p1")).toEqual([]);
+    }
+    expect(waits!.state).toBe("sending");
+  });
+
   it("gives up what waits, of an agent or from before a time [CH-OUTBOX-5]", async () => {
     const { outbox } = store;
     await sending("under way");

@@ -129,6 +129,55 @@ describe.each(drivers)("sessions, messages and turns in $driver", ({ open }) => 
     expect(only!.endsWith("y\n\n[The rest of this message was left out.]")).toBe(true);
   });
 
+  it("a text of just the size that is told is told whole, with who said it [ROWS-2]", async () => {
+    await begin("s");
+    await say("s", "asked", { ts: 1 });
+    await say("s", "z".repeat(4 * MIB - 5), { ts: 2, role: "assistant" });
+    const { id } = (await find("s"))!;
+    const range = { after: 0, upto: Number.MAX_SAFE_INTEGER };
+    const said = await store.messages.recent(id, 50, range);
+    expect(said.map(({ role, text }) => [role, text.length])).toEqual([
+      ["user", 5],
+      ["assistant", 4 * MIB - 5],
+    ]);
+    await say("s", "z".repeat(4 * MIB), { ts: 3 });
+    const [only] = await store.messages.recent(id, 50, range);
+    expect(only!.text.length).toBe(4 * MIB);
+  });
+
+  it("a message comes back with who said it, what the agent did and which files it names [ROWS-2, STEP-1]", async () => {
+    await begin("s");
+    const steps = [{ type: "text", length: 1 }];
+    await say("s", "asked", { ts: 1, media: ["in.png"] });
+    await say("s", "answered", { ts: 2, role: "assistant", steps, extra: { senderName: "N" } });
+    const query = { agentId: "a", chatId: "api-one", limit: 9, order: "asc", include: "steps" } as const;
+    const { messages } = await store.history.page(query, false);
+    expect(messages).toMatchObject([
+      { role: 0, content: "asked", ts: 1, extra: null, steps: null },
+      { role: 1, content: "answered", ts: 2, extra: '{"senderName":"N"}', steps: JSON.stringify(steps) },
+    ]);
+    expect(await store.media.isNamed("a", "in.png")).toBe(true);
+  });
+
+  it("turns that run are found for one agent, or for all [ROWS-2, OWN-2]", async () => {
+    const other = { uuid: "o", agentId: "b", chatId: "api-one", name: "n", unnamed: false, now: 1 };
+    const turn = (requestId: string) => ({ requestId, kind: "message", keyId: null, told: 1, now: 5 });
+    await begin("s");
+    await store.commit(
+      store.sessions.add(other),
+      store.turns.start("o", turn("of b")),
+      store.turns.start("s", turn("of a")),
+    );
+    const running = async (agentId?: string) =>
+      (await store.turns.running(agentId)).map(({ requestId }) => requestId);
+    expect(await Promise.all([running(), running("a"), running("b"), running("c")])).toEqual([
+      ["of b", "of a"],
+      ["of a"],
+      ["of b"],
+      [],
+    ]);
+  });
+
   it("a turn that did not end is found with its text, until it is closed [ROWS-2]", async () => {
     await begin("s");
     const turn = (requestId: string) => ({ requestId, kind: "message", keyId: "k", told: 9, now: 5 });

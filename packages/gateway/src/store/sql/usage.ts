@@ -104,7 +104,7 @@ export function createUsage({ read, slow }: Sql): StoredUsage {
       const params: Param[] = [from, to];
       if (agentId !== undefined) params.push(agentId);
       if (keyId !== undefined) params.push(keyId);
-      const listed = by.length > 0 ? by.join(", ") : undefined;
+      const listed = by.join(", ");
       const rows = await slow<SumRow>(
         `SELECT ${[
           ...by,
