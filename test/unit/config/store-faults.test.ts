@@ -227,6 +227,24 @@ describe("who listens", () => {
     expect(heard).toEqual(["two"]);
   });
 
+  it("can log nothing that is secret, because the secrets of a change are told before", async () => {
+    const home = await tempHome(good);
+    const told: string[] = [];
+    const onSecrets = (values: Iterable<string>) => void told.push(...values);
+    const options = { paths: home.paths, env: {}, clock: manualClock(), log: recordingLogger() };
+    const store = await createConfigStore({ ...options, onSecrets });
+    onTestFinished(() => store.close());
+    expect(told).toEqual([]);
+    let known: string[] = [];
+    store.onChange(() => {
+      known = [...told];
+    });
+    await store.update(
+      (raw) => void Object.assign(raw, { agents: [{ ...entry("one"), botchat: { botToken: "tok" } }] }),
+    );
+    expect(known).toEqual(["tok"]);
+  });
+
   it("hears nothing of a file that says the same, or that changes only what waits for a restart", async () => {
     const home = await tempHome({ ...good, gateway: { port: 0, oauthReturnUrl: "https://a.example/" } });
     const { store, replace, count } = await open(home);
