@@ -4,7 +4,7 @@ import { isRecord } from "../lib/is-record.ts";
 import { isSecretName } from "../lib/secret-names.ts";
 import { interpolate } from "./interpolate.ts";
 import { unknownKeys } from "./introspect.ts";
-import { DEAD_KEY_HASH, type LoadInput, loadGateway } from "./load-gateway.ts";
+import { type LoadInput, loadGateway } from "./load-gateway.ts";
 import type { Raw } from "./parse.ts";
 import { expandHome } from "./paths.ts";
 import { error, type Problem, schemaProblems, skipping, warning } from "./problems.ts";
@@ -123,6 +123,5 @@ export function loadConfig(raw: Raw, input: LoadInput): Loaded | { config: null;
     ...[...input.agentEnv.values()].flatMap(Object.values),
   ]);
   collectSecrets(config, secrets);
-  secrets.delete(DEAD_KEY_HASH);
   return { config, problems, skipped, secrets };
 }
