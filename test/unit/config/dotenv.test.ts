@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { editDotenv, parseDotenv } from "../../../packages/gateway/src/config/dotenv.ts";
@@ -109,6 +111,10 @@ describe(".env files", () => {
     await expect(writeDotenv(huge, "B", "2")).rejects.toThrow();
     expect((await stat(huge)).size).toBe(4 * 1024 * 1024 + 1);
     expect(await readDotenv(huge)).toEqual({});
+    const pipe = join(folder, "pipe.env");
+    await promisify(execFile)("mkfifo", [pipe]);
+    await expect(writeDotenv(pipe, "B", "2")).rejects.toThrow("the path is refused");
+    expect((await stat(pipe)).isFIFO()).toBe(true);
     expect(await readDotenv(join(folder, "none.env"))).toEqual({});
   });
 });

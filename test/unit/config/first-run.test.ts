@@ -115,7 +115,7 @@ describe("the first run", () => {
   it("fails, and writes no configuration, where the key cannot be agreed on", async () => {
     const home = await tempHome();
     await mkdir(join(home.paths.home, ".first-key"));
-    await expect(firstRun(home.paths, {})).rejects.toThrow();
+    await expect(firstRun(home.paths, {})).rejects.toThrow("the path is refused");
     expect(await readdir(home.paths.home)).toEqual([".first-key"]);
     const other = await tempHome();
     await mkdir(join(other.paths.home, ".env"));

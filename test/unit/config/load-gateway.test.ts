@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createPaths } from "../../../packages/gateway/src/config/index.ts";
-import { collectSecrets, loadConfig } from "../../../packages/gateway/src/config/load.ts";
+import { collectSecrets, type Loaded, loadConfig } from "../../../packages/gateway/src/config/load.ts";
 
 const paths = createPaths({ GATEWAY_HOME: "/srv/gw" });
 
@@ -196,6 +196,24 @@ describe("the rest of the file", () => {
     expect(load({ surprise: null }).problems).toEqual([
       { level: "warning", path: "surprise", message: "is not a known key" },
     ]);
+  });
+
+  it("knows entries without an id by their place, and says of what is no list that it must be one", () => {
+    const { skipped } = load({ agents: [7, {}, { id: 7 }] }) as Loaded;
+    expect([...skipped.keys()]).toEqual(["#0", "#1", "#2"]);
+    expect(load({ agents: {} }).problems).toEqual([
+      { level: "error", path: "agents", message: "must be a list" },
+    ]);
+  });
+
+  it("has every value of the .env files among those that must not be logged, also one without a use", () => {
+    const { secrets } = loadConfig(
+      { agents: [{ id: "a" }] },
+      { paths, env: { S: "shell" }, homeEnv: { H: "home" }, agentEnv: new Map([["a", { O: "own" }]]) },
+    ) as Loaded;
+    expect([...secrets]).toEqual(["home", "own"]);
+    const off = load({ gateway: { api: { keys: [{ key: "${NONE}" }] } } }) as Loaded;
+    expect(off.secrets).toEqual(new Set());
   });
 
   it("has values that must not be logged wherever a key's name says so, at any depth that is used", () => {

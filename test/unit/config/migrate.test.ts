@@ -101,7 +101,9 @@ describe("migration", () => {
   );
 
   it("warns about a newer version and one that is none, and goes on", () => {
-    expect(migrate({ configVersion: "3.1.0" }).problems[0]!.message).toMatch(/newer/);
+    for (const configVersion of ["3.1.0", "10.0.0", "2.10.0", "2.0.10"]) {
+      expect(migrate({ configVersion }).problems[0]!.message).toMatch(/newer/);
+    }
     expect(migrate({ configVersion: 7 }).problems[0]!.message).toMatch(/not a version/);
   });
 

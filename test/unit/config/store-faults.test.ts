@@ -62,6 +62,18 @@ describe("what is written", () => {
     expect((await stat(home.paths.configFile, { bigint: true })).ino).toBe(before.ino);
   });
 
+  it("is the text of the file word for word in the copy, which becomes its owner's alone", async () => {
+    const text = '{"agents":[],\n   "gateway" : {"port":0}}';
+    const home = await tempHome(text);
+    const copy = await home.write("config.last-good.json", "{}", 0o644);
+    const { store } = await open(home);
+    expect(await textOf(copy)).toBe(text);
+    expect((await stat(copy)).mode & 0o777).toBe(0o600);
+    await store.update((raw) => void (raw.agents as unknown[]).push(entry("two")));
+    expect(await textOf(copy)).toBe(await textOf(home.paths.configFile));
+    expect(await files(home)).toEqual(["config.json", "config.last-good.json"]);
+  });
+
   it("is nothing beside the copy when the file changes, unless it is older [CONF-6]", async () => {
     const home = await tempHome(good);
     const { store, replace } = await open(home);
@@ -198,7 +210,7 @@ describe("a change that is refused", () => {
 describe("who listens", () => {
   it("hears of a refused file with its errors alone, then of a good one with none", async () => {
     const home = await tempHome(good);
-    const { reloads, replace, unread, store } = await open(home);
+    const { reloads, replace, unread, store, clock } = await open(home);
     await replace({ ...good, unknown: 1, session: { maxConcurrent: 0 } });
     await replace({ ...good, unknown: 1 });
     expect(reloads).toEqual([
@@ -208,8 +220,11 @@ describe("who listens", () => {
     const others: unknown[] = [];
     store.onReload((errors) => others.push(errors));
     unread();
-    await home.write("config.json", good);
-    await store.update(() => {});
+    await rename(await home.write("other.json", good), home.paths.configFile);
+    await until(() => {
+      clock.advance(2000);
+      return others.length > 0;
+    }, "the reload");
     expect(reloads).toHaveLength(2);
   });
 
@@ -257,6 +272,19 @@ describe("who listens", () => {
     expect(store.current.gateway).toMatchObject({ port: 0, oauthReturnUrl: "https://a.example/" });
     expect(store.current.gateway).not.toHaveProperty("publicUrl");
     expect(count("after a restart")).toBe(3);
+  });
+
+  it("hears of a running agent once where the file has a broken and a good entry for it", async () => {
+    const home = await tempHome(good);
+    const { store, replace } = await open(home);
+    await replace({
+      ...good,
+      agents: [{ id: "one", model: 1 }, { ...entry("one"), name: "New" }, entry("two")],
+    });
+    expect(store.current.agents.map(({ id, name }) => [id, name])).toEqual([
+      ["one", "New"],
+      ["two", "two"],
+    ]);
   });
 
   it("hears of no reload of a file that nobody changed, nor of one that is gone for a while", async () => {
