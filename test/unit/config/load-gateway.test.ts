@@ -167,7 +167,7 @@ describe("values of the section", () => {
       {
         level: "error",
         path: "",
-        message: "GATEWAY_STORE_URL in the environment must be a postgres:// URL",
+        message: expect.stringMatching(/^GATEWAY_STORE_URL in the environment must be a postgres:\/\/ URL/),
       },
     ]);
   });
