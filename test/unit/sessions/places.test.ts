@@ -66,7 +66,7 @@ describe("the places of an agent", () => {
 
   it("are given up after the idle time of now, also where a change shortened it [SES-11]", async () => {
     const rig = await sessionsRig();
-    await said(rig, ["one", "1"]);
+    const id = await said(rig, ["one", "1"]);
     rig.clock.advance(2 * MINUTE);
     rig.agent.session.idleTimeoutMinutes = 3;
     rig.sessions.reconfigure();
@@ -76,6 +76,9 @@ describe("the places of an agent", () => {
     expect(rig.sessions.places()).toEqual([]);
     await until(() => rig.programs[0]!.closed);
     expect(rig.log.text()).toContain("ended the process of an idle session");
+    // What the program keeps there is the session's, not the process's.
+    await rig.sessions.close();
+    expect(existsSync(join(rig.folder, "a", "sessions", "api-c", id))).toBe(true);
   });
 
   it("of an agent that changed or went are given up, but for those in use [FAULT-6]", async () => {
@@ -260,6 +263,13 @@ describe("spare processes", () => {
     expect(rig.sessions.places()).toHaveLength(2);
     rig.clock.advance(5 * MINUTE);
     expect(rig.sessions.places().map((place) => place.sessionId)).not.toContain(sessionId);
+  });
+
+  it("are as many as configured, however often they are counted", async () => {
+    const rig = await withSpares(1);
+    rig.sessions.reconfigure();
+    await rig.sessions.fillSpares();
+    expect([rig.sessions.places().length, rig.programs.length]).toEqual([1, 1]);
   });
 
   it("are left alone by a message with a history, or of an agent that has changed", async () => {

@@ -13,7 +13,7 @@ describe("a session", () => {
     expect(await name({ name: " Plans ", prompt: "Hello" })).toBe("Plans");
     expect(await name({ name: "  ", prompt: "Hello" })).toBe("Hello");
     expect(await name({ prompt: "  " })).toBe("New session");
-    const { sessionId, createdAt } = await rig.sessions.create(rig.agent, "api-c", {});
+    const { sessionId, createdAt } = await rig.sessions.create(rig.agent, "api-c", { prompt: " " });
     expect(createdAt).toBe(rig.clock.now());
     expect(rig.told.at(-1)).toEqual({
       type: "session.created",
@@ -197,6 +197,21 @@ describe("a compaction", () => {
       await turn.done;
     }
   });
+
+  it.each(["remove", "restart"] as const)(
+    "is ended by whoever wants to %s the session [HOLD-6]",
+    async (what) => {
+      const rig = await sessionsRig();
+      const id = await said(rig, ...TALK);
+      const row = await rig.row(id);
+      const compacting = rig.sessions.compact(rig.agent, row, null).catch(({ message }) => message);
+      const program = await rig.program(1, 7);
+      await (what === "remove" ? rig.sessions.remove(row) : rig.sessions.restart(rig.agent, row));
+      expect(await compacting).toBe("The session was not compacted: it was stopped.");
+      expect([program.interrupts, program.closed]).toEqual([1, true]);
+      expect((await rig.row(id))?.summary).toBe(what === "remove" ? undefined : null);
+    },
+  );
 
   it.each([
     [{ text: "  " }, "the agent returned no summary."],
