@@ -144,3 +144,41 @@ describe("a message that cannot be sent", () => {
     expect(rig.clock.timers()).toBe(0);
   });
 });
+
+describe("a request that must not go out yet", () => {
+  it("is that of an agent that this gateway may have lost: it is tried again [CH-OUT-3]", async () => {
+    const rig = startDelivery();
+    const { forAgent } = rig.store;
+    let reaches = false;
+    rig.store.forAgent = (id) => ({ ...forAgent(id), reaches: () => reaches });
+    await rig.put(["one", "two"]);
+    expect(rig.texts()).toEqual([]);
+    expect(rig.states()).toEqual(["pending", "pending"]);
+    reaches = true;
+    rig.clock.advance(2_000);
+    await settled();
+    expect(rig.texts()).toEqual(["one", "two"]);
+  });
+
+  it("is a message of its own in place of a change, until the store has that [CH-OUT-7]", async () => {
+    const rig = startDelivery();
+    const target = { chatId: "c", reply: {}, receivedAt: rig.clock.now() };
+    await rig.delivery.progress({ place: PLACE, chatId: "c", inbox: 7, target }, "so far");
+    await settled();
+    const { write } = rig.db;
+    rig.db.write = async (...statements) => {
+      if (statements.some(({ sql }) => /SET provider_id = NULL/.test(sql))) throw new Error("disk I/O error");
+      return write(...statements);
+    };
+    rig.answers.push(REFUSED);
+    await rig.put(["the answer"], { inbox: 7, replaces: true });
+    expect(rig.sent.map(({ replaces }) => replaces)).toEqual([undefined, "p"]);
+    expect(rig.states()).toEqual(["sent", "pending"]);
+    rig.db.write = write;
+    rig.answers.push(REFUSED);
+    rig.clock.advance(2_000);
+    await settled();
+    expect(rig.sent.map(({ replaces }) => replaces)).toEqual([undefined, "p", "p", undefined]);
+    expect(rig.states()).toEqual(["sent", "sent"]);
+  });
+});
