@@ -172,7 +172,7 @@ export function createEmitter(room: {
     },
     async close() {
       closed = true;
-      await Promise.race([Promise.all(pending), sleep(deps.clock, IMAGES_MS)]);
+      if (pending.length > 0) await Promise.race([Promise.all(pending), sleep(deps.clock, IMAGES_MS)]);
     },
   };
   return emitter;
