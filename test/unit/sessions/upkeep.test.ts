@@ -165,17 +165,22 @@ describe("a compaction", () => {
     for (const own of [true, false]) {
       const rig = await sessionsRig();
       const id = await said(rig, ...TALK);
-      rig.state.compacted = own ? { summary: "What was said." } : null;
+      const usage = { models: [], cost: 1 };
+      rig.state.compacted = own ? { summary: "What was said.", usage } : null;
       const compacting = rig.sessions.compact(rig.agent, await rig.row(id), "key");
       if (!own) {
         const program = await rig.program(1, 7);
         expect(program.inputs.at(-1)!.text).toMatch(/detailed summary/);
         await expect(rig.send("x", { sessionId: id })).rejects.toMatchObject({ code: "SESSION_BUSY" });
         program.emit({ type: "text", text: "What was said." });
+        // After a crash, half a summary must not become a message.
+        rig.clock.advance(1_000);
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(rig.count("turn_parts")).toBe(0);
         program.end({ text: "What was said." });
       }
       expect(await compacting).toEqual({ success: true, keptMessages: 10, archivedMessages: 2 });
-      expect(rig.used.at(-1)).toMatchObject({ keyId: "key" });
+      expect(rig.used.at(-1)).toMatchObject({ keyId: "key", used: own ? usage : undefined });
       expect(await rig.row(id)).toMatchObject({
         summary: "What was said.",
         runtime_state: null,
