@@ -138,11 +138,11 @@ export function createDelivery(deps: DeliveryDeps) {
   };
 
   /** Settles a row that did not arrive, or may not have; resolves to whether it was still open. */
-  const give = async (row: OutboxRow, status: "failed" | "unknown", reason: string): Promise<boolean> => {
+  const give = async (row: OutboxRow, status: "failed" | "unknown", reason: string, units: AgentUnits) => {
     const told = row.purpose === "progress" ? [] : [tellDelivery(deps.feed, status, row, OPEN)];
     // The event first: it is told only while the row is open.
     const answers = await insist(() =>
-      store.commit(...told, outbox.settle(row.id, status, clock.now(), { reason })),
+      units.commit(...told, outbox.settle(row.id, status, clock.now(), { reason })),
     );
     return answers?.at(-1) === true;
   };
@@ -151,7 +151,7 @@ export function createDelivery(deps: DeliveryDeps) {
   const closeUnsent = async ({ place, key }: NewOutboxRow): Promise<void> => {
     const rows = await insist(() => outbox.beingSent(place.agentId));
     const row = rows?.find((other) => other.key === key);
-    if (row) await give(row, "failed", NOT_BEGUN);
+    if (row) await give(row, "failed", NOT_BEGUN, store.forAgent(place.agentId));
   };
 
   /** Resolves to whether the row was still open. */
@@ -184,11 +184,11 @@ export function createDelivery(deps: DeliveryDeps) {
           { agent: row.agent_id, channel: row.channel, row: row.id, state: outcome.status },
           outcome.reason,
         );
-        return give(row, outcome.status, outcome.reason);
+        return give(row, outcome.status, outcome.reason, units);
       case "markup": {
         const content = JSON.parse(row.content!) as Content;
         if (content.kind !== "text" || content.plain) {
-          return give(row, "failed", outcome.reason);
+          return give(row, "failed", outcome.reason, units);
         }
         const plain = JSON.stringify({ ...content, plain: true } satisfies Content);
         return record(units, outbox.again(row.id, { at: now, reason: outcome.reason, content: plain }));
