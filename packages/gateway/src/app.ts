@@ -2,22 +2,13 @@ import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
+import { createAppDevices } from "./app-devices.ts";
 import { createAppJobs } from "./app-jobs.ts";
 import { createAppOwners } from "./app-owners.ts";
 import { shutdownPhases } from "./app-shutdown.ts";
 import { openRows } from "./app-store.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
-import {
-  accountsOf,
-  type ChannelPlace,
-  checkToken,
-  createAccess,
-  createChannels,
-  createDeviceAccounts,
-  type DeviceAdapter,
-  imageFile,
-  WEBHOOKS,
-} from "./channels/index.ts";
+import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
 import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
 import { createConnectors } from "./connectors/index.ts";
 import { createFeed } from "./events/index.ts";
@@ -210,21 +201,23 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     usage,
   });
 
-  const devicePlace = (agentId: string, account: string): ChannelPlace => ({
-    agentId,
-    channel: "devicechat",
-    account,
+  const devices = createAppDevices({
+    store,
+    paths,
+    clock,
+    channels,
+    media,
+    access: access.load,
+    requireAgent,
+    takeSpace: disk.take,
   });
-  const findDevice = (id: string, account: string) =>
-    channels.adapter(devicePlace(id, account)) as DeviceAdapter | undefined;
-
   const agents = createAgents({
     config: store,
     paths,
     env,
     channelsOf: async (id) => ({
       channels: await channels.view(id),
-      devicechat_accounts: accountsOf(requireAgent(id), (account) => findDevice(id, account)?.status()),
+      devicechat_accounts: devices.accountsOf(requireAgent(id)),
     }),
     runtimeStatus: (entry) => runtimes.status(entry),
     checkToken,
@@ -304,27 +297,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
       access: access.load,
       requireAgent,
     }),
-    ...routes.deviceRoutes({
-      accounts: createDeviceAccounts(store),
-      requireAgent,
-      clock,
-      findDevice,
-      device: async (id, account) =>
-        (await channels.requireAdapter(requireAgent(id), devicePlace(id, account))) as
-          | DeviceAdapter
-          | undefined,
-      dropDevice: (id, account) => channels.dropAdapter(devicePlace(id, account)),
-      access: access.load,
-      sendNow: channels.sendNow,
-      lastInboundAccount: (id, jid) => channels.lastInboundAccount(id, "devicechat", jid),
-      roots: (entry) => [entry.workspace, paths.mediaDir(entry.id)],
-      takeSpace: disk.take,
-      keepFile: async (id, file, name) => {
-        const kept = await media.keepFile(id, file, name);
-        return { path: kept.path, mime: kept.mime, name: kept.name };
-      },
-      split: (text) => channels.split("devicechat", text),
-    }),
+    ...devices.endpoints,
     ...routes.webhookRoutes({ webhooks, clock }),
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),
     ...routes.usageRoutes({ usage, agentExists: (id) => agent(id) !== undefined }),
