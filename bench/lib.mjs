@@ -96,12 +96,12 @@ export async function withGateway(config, use) {
 }
 
 /** Closes the kept connections of `call`. */
-export const hangUp = () => agent.destroy();
+export const hangUp = () => kept.destroy();
 
-const agent = new http.Agent({ keepAlive: true, maxSockets: 1000 });
+const kept = new http.Agent({ keepAlive: true, maxSockets: 1000 });
 
 /** A request over plain node:http with kept connections: the client costs as little as it can. */
-export function call(url, path, { method = "GET", body, key = KEY, onChunk } = {}) {
+export function call(url, path, { method = "GET", body, key = KEY, onChunk, agent = kept } = {}) {
   return new Promise((resolve, reject) => {
     const data =
       body === undefined

@@ -1,5 +1,5 @@
 // Both stores in one run: turns against bare pipes, pages against the raw driver, search, and import. BENCH_MESSAGES
-// says how many messages (a million by default).
+// says how many messages (a million by default), BENCH_DRIVER=SQLite|Postgres asks for one of them alone.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import http from "node:http";
@@ -145,13 +145,18 @@ async function pages(name, url, place) {
   const plain = fork(fileURLToPath(import.meta.url), ["plain", name, place]);
   const [port] = await once(plain, "message");
   const before = (turn) => START + ((turn * 7919 * 1000) % (COUNT * 1000));
-  const load = (base, path) =>
-    rate(
+  const load = async (base, path) => {
+    // Connections kept since the load before the last one would be closed by their server just now.
+    const agent = new http.Agent({ keepAlive: true });
+    const found = await rate(
       Array.from({ length: CLIENTS }, () => async (turn) => {
-        const { status } = await call(base, `${path}before=${before(turn)}`);
+        const { status } = await call(base, `${path}before=${before(turn)}`, { agent });
         if (status !== 200) throw new Error(`a page answered ${status}`);
       }),
     );
+    agent.destroy();
+    return found;
+  };
   const ours = () => load(url, "/api/v1/agents/assistant/chats/api-bench/messages?limit=50&");
   const bare = () => load(`http://127.0.0.1:${port}`, "/?");
   await ours();
@@ -206,7 +211,9 @@ async function main() {
   await Promise.all(pipes.map((pipe) => pipe.turn("hello there")));
   const plain = await rate(pipes.map((pipe) => () => pipe.turn("hello there")));
   await Promise.all(pipes.map((pipe) => pipe.close()));
-  await measure("SQLite", {}, (home) => join(home, "gateway.db"), plain);
+  const { BENCH_DRIVER: only } = process.env;
+  if (only !== "Postgres") await measure("SQLite", {}, (home) => join(home, "gateway.db"), plain);
+  if (only === "SQLite") return;
   const postgres = await startPostgres();
   if (!postgres) return report("Postgres", "not installed", "installed", false);
   const { url } = postgres;
