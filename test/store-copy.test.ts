@@ -128,6 +128,8 @@ describe.skipIf(withoutPostgres())("store copy", () => {
       const from = ["store", "copy", "--from", store.url, "--to", "sqlite", "--schema", store.schema];
       const foreign = await runCli(from, { env: { GATEWAY_HOME: other } });
       expect([foreign.code, foreign.stderr]).toEqual([1, expect.stringContaining("A gateway is running")]);
+      // An empty database there would be what the next start takes for the store.
+      expect(existsSync(join(other, "gateway.db"))).toBe(false);
       await rm(other, { recursive: true });
     });
   });

@@ -33,10 +33,11 @@ async function copyAcross(
   openOther: () => Promise<CopySide>,
   progress: Progress,
 ): Promise<CopiedRows[]> {
+  const { checkSource, copyStore } = await import("./copy/index.ts");
   try {
+    await checkSource(source);
     const target = await openOther();
     try {
-      const { copyStore } = await import("./copy/index.ts");
       return await copyStore(source, target, progress);
     } finally {
       await target.close();

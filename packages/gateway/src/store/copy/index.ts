@@ -132,17 +132,23 @@ async function stateOf(source: CopySide, target: CopySide): Promise<CopyState> {
   return state;
 }
 
-/** Whether both sides can be copied from and to. */
-async function check(source: CopySide, target: CopySide): Promise<void> {
+async function checkUnused(side: CopySide): Promise<void> {
+  if (await side.inUse()) throw new CopyError(`A gateway is running on ${side.name}; stop it first.`);
+}
+
+/**
+ * Whether a store can be copied; to be asked before there is a target, which would be left behind empty.
+ * @throws CopyError
+ */
+export async function checkSource(source: CopySide): Promise<void> {
   if ((await source.all(FIND_UNFINISHED)).length > 0) {
     throw new CopyError(`${source.name} itself holds only part of a copy.`);
   }
   // What a snapshot holds cannot change any more, and its imports end like those that a crash cut off.
-  for (const side of source.frozen ? [target] : [source, target]) {
-    if (await side.inUse()) throw new CopyError(`A gateway is running on ${side.name}; stop it first.`);
-  }
+  if (source.frozen) return;
+  await checkUnused(source);
   const imports = "SELECT key FROM meta WHERE key >= 'import:' AND key < 'import;' LIMIT 1";
-  if (!source.frozen && (await source.all(imports)).length > 0) {
+  if ((await source.all(imports)).length > 0) {
     throw new CopyError(
       "An import has not ended. Start the gateway once, so that it ends, and stop it again.",
     );
@@ -160,7 +166,8 @@ export async function copyStore(
   target: CopySide,
   progress: (table: string) => void = () => {},
 ): Promise<CopiedRows[]> {
-  await check(source, target);
+  await checkSource(source);
+  await checkUnused(target);
   let state = await stateOf(source, target);
   await target.prepare();
   for (; state.table < COPIED.length; state = { from: source.name, table: state.table + 1 }) {
