@@ -72,3 +72,16 @@ it.skipIf(withoutPostgres())(
     });
   },
 );
+
+it.skipIf(withoutPostgres())(
+  "a server that does not encrypt is told at once where encryption is demanded (needs Postgres) [STORE-AWAY-3]",
+  async () => {
+    const place = await postgresStore();
+    for (const ssl of ["require", "verify-full"] as const) {
+      await expect(openStore({ ...place, ssl }, systemClock)).rejects.toMatchObject({
+        exitCode: 78,
+        message: expect.stringContaining("does not encrypt connections"),
+      });
+    }
+  },
+);

@@ -7,7 +7,7 @@ import { isDatabaseError } from "./errors.ts";
 import { createExports } from "./exports.ts";
 import { isFree } from "./hold.ts";
 import { createImports } from "./imports/index.ts";
-import { type Link, openLink } from "./link.ts";
+import { isUnencrypted, type Link, openLink } from "./link.ts";
 import { type PostgresPlace, schemaName, serverName } from "./place.ts";
 import { createPool, type Lane, LIMITS_MS, type Pool, pause } from "./pool.ts";
 import { toldAs } from "./problems.ts";
@@ -56,6 +56,12 @@ async function firstLink(place: PostgresPlace, clock: Clock): Promise<Link> {
       if (isRefused(error)) {
         throw new StartError(
           `Postgres (${server}) refused the connection: ${error.message}. Check gateway.store.url or GATEWAY_STORE_URL.`,
+          EXIT_CONFIG,
+        );
+      }
+      if (isUnencrypted(error)) {
+        throw new StartError(
+          `Postgres (${server}) does not encrypt connections, as gateway.store.ssl demands. Turn ssl on there, or set gateway.store.ssl to "prefer".`,
           EXIT_CONFIG,
         );
       }

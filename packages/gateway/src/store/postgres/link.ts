@@ -40,7 +40,10 @@ export interface Link {
 
 /** Time for a connection to come about. */
 const CONNECT_MS = 4_000;
-const NO_ENCRYPTION = /does not support SSL/;
+
+/** The server does not encrypt connections. */
+export const isUnencrypted = (error: unknown): boolean =>
+  /does not support SSL/.test((error as Error).message);
 
 /** The server ends the connection, or does not serve it: statements of the batch that it answers may have run. */
 const isAboutTheConnection = ({ severity, code = "" }: DatabaseError): boolean =>
@@ -55,7 +58,7 @@ async function connect(place: PostgresPlace, plain: boolean, limitMs: number): P
     return client;
   } catch (error) {
     destroy(client);
-    if (plain || !prefersEncryption(place) || !NO_ENCRYPTION.test((error as Error).message)) throw error;
+    if (plain || !prefersEncryption(place) || !isUnencrypted(error)) throw error;
     return connect(place, true, limitMs);
   }
 }
