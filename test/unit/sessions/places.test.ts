@@ -210,19 +210,17 @@ describe("a process", () => {
 it("a person at a program's terminal keeps it from being idle by typing; without a terminal there is none [SES-11]", async () => {
   const rig = await sessionsRig();
   const id = await said(rig, ["one", "1"]);
-  const viewer = {} as never;
-  expect(rig.sessions.attach(await rig.row(id), viewer)).toBeUndefined();
+  expect(rig.sessions.terminal(id)).toBeUndefined();
   const typed: string[] = [];
-  const runtime = rig.sessions.places()[0]!.runtime!;
-  runtime.attach = () => ({ type: (keys: string) => typed.push(keys), detach() {} }) as never;
-  const attached = rig.sessions.attach(await rig.row(id), viewer)!;
+  const terminal = { type: (keys: string) => typed.push(keys) };
+  Object.assign(rig.sessions.places()[0]!.runtime!, { terminal });
   for (let minute = 0; minute < 8; minute++) {
     rig.clock.advance(MINUTE);
-    attached.type("x");
+    rig.sessions.terminal(id)!.type("x");
   }
   expect([typed.length, rig.sessions.places().length]).toEqual([8, 1]);
   rig.clock.advance(5 * MINUTE);
-  expect(rig.sessions.attach(await rig.row(id), viewer)).toBeUndefined();
+  expect(rig.sessions.terminal(id)).toBeUndefined();
 });
 
 describe("spare processes", () => {

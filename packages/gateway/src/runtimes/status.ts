@@ -43,6 +43,7 @@ export function observed(runtime: Runtime, outcomes: Outcomes, clock: Clock): Ru
     type: runtime.type,
     inspect: () => runtime.inspect(),
     ...(runtime.models && { models: () => runtime.models!() }),
+    ...(runtime.inTerminal && { inTerminal: () => runtime.inTerminal!() }),
     async open(options) {
       try {
         const session = await runtime.open(options);

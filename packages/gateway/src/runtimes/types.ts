@@ -1,6 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { ScreenView, ScreenViewer } from "../lib/screen-views.ts";
 
 /** At most this much of a file is sent to an agent; models accept less. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -134,10 +133,45 @@ export interface OpenOptions {
   signal: AbortSignal;
 }
 
-/** A person at the terminal of an agent's program. */
-export interface Attachment extends ScreenView {
-  /** Passes on what the person typed; the program may be in the middle of a turn. */
+/** A live pseudo-terminal, as people who look at it need it. */
+export interface LiveTerminal {
+  readonly cols: number;
+  readonly rows: number;
+  /** The screen as terminal bytes that draw it anew, with at most 1,000 earlier lines. Waits until all output so far is in it. */
+  snapshot(): Promise<Uint8Array>;
+  /** The visible screen without escapes. */
+  screen(): Promise<{ text: string; cursorRow: number; cursorCol: number; cols: number; rows: number }>;
+  /**
+   * Calls the listener with each chunk of output from now on, until the returned function is called. Chunks follow a
+   * snapshot() seamlessly when the listener is added in the same tick in which the snapshot resolves.
+   */
+  onOutput(listener: (bytes: Uint8Array) => void): () => void;
+  /** Keystrokes of a person; the program may be in the middle of a turn. */
   type(keys: string): void;
+  /** When the program has ended; never rejects. */
+  readonly ended: Promise<void>;
+}
+
+/** What a program's screen says of it; its words are never taken from there. */
+export interface ScreenReading {
+  /** It takes input. */
+  ready: boolean;
+  busy: boolean;
+  /** The known question that stands there. */
+  dialog: "permission-bypass" | "folder-trust" | null;
+}
+
+/** The terminal of an agent program. */
+export interface ProgramTerminal extends LiveTerminal {
+  /** Waits until all output so far is on the screen. */
+  reading(): Promise<ScreenReading>;
+  /** When the program last printed anything, as the clock's `elapsed` has it; when it started while it has not. */
+  printedAt(): number;
+  /**
+   * Presses a key that no person pressed: Escape, or what answers the known question on the screen in the safe way.
+   * False, with nothing pressed, when there is no such question.
+   */
+  press(key: "escape" | "answer"): Promise<boolean>;
 }
 
 /** A live conversation with an agent: usually one child process. */
@@ -166,8 +200,8 @@ export interface RuntimeSession {
    * compaction, and the caller must start a new process with what it wants to keep.
    */
   compact(): Promise<{ summary: string | null; usage?: TurnUse } | null>;
-  /** Shows the program's terminal, and takes keys for it. Absent where the program has none. */
-  attach?(viewer: ScreenViewer): Attachment;
+  /** Absent where the program runs in none. */
+  readonly terminal?: ProgramTerminal;
   /** Ends the process group: politely, then by force within 3 s. Safe to call twice. */
   close(): Promise<void>;
   /** Resolves when the process is gone, for whatever reason. */
@@ -205,4 +239,6 @@ export interface Runtime {
   inspect(): Promise<RuntimeFacts>;
   /** The program's own models as its latest session told them; null before. Absent where models are the gateway's. */
   models?(): OfferedModels | null;
+  /** Whether a session that starts now gets a terminal. Absent where none ever does. */
+  inTerminal?(): boolean;
 }

@@ -3,16 +3,15 @@ import { dirname } from "node:path";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { removeFolderBelow, removeFolderSoon } from "../lib/guarded/index.ts";
-import type { ScreenViewer } from "../lib/screen-views.ts";
 import type { Change, SessionRow, SessionValues } from "../store/index.ts";
 import { createCompaction } from "./compact.ts";
 import { createGreeter } from "./greeting.ts";
 import { createHolds } from "./holds.ts";
 import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
-import { attach } from "./place.ts";
 import { createPool, SESSION_DEPTH } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
+import { createTerminals } from "./terminals.ts";
 import { withNotes } from "./turn-context.ts";
 import type { Turn, TurnEnding, TurnRequest } from "./turn-types.ts";
 import { createTurns } from "./turns.ts";
@@ -173,7 +172,7 @@ export function createSessions(deps: SessionDeps) {
     running: turns.running,
     kept: turns.kept,
     places: pool.places,
-    attach: (row: SessionRow, viewer: ScreenViewer) => attach(pool.get(row.uuid), viewer, clock),
+    ...createTerminals({ deps, pool, turns, holds }),
 
     isBusy: isClosed,
     /** Resolves to true once the session is not busy, or to false after `ms` or when `signal` aborts. */

@@ -1,7 +1,6 @@
 import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ScreenViewer } from "../lib/screen-views.ts";
-import type { Attachment, HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/index.ts";
+import type { HistoryEntry, OpenOptions, RuntimeSession } from "../runtimes/index.ts";
 import type { ToolScope } from "./ports.ts";
 
 /** A session's place in the pool: its process, or one that is starting. */
@@ -43,19 +42,6 @@ export interface OpenRequest {
 export function touch(place: Place, clock: Clock): void {
   place.lastActivity = clock.now();
   place.idleSince = clock.elapsed();
-}
-
-/** Puts a person at the terminal of a session's process; undefined when it has none. Keys count as activity. */
-export function attach(place: Place | undefined, viewer: ScreenViewer, clock: Clock): Attachment | undefined {
-  const attached = place?.runtime?.attach?.(viewer);
-  if (!place || !attached) return undefined;
-  return {
-    ...attached,
-    type(keys) {
-      touch(place, clock);
-      attached.type(keys);
-    },
-  };
 }
 
 /** True when a process started for `a` may serve `b`: everything that reaches the process is the same. */

@@ -3,7 +3,6 @@ import { expect, it, onTestFinished } from "vitest";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { spawnProcess } from "../../../packages/gateway/src/lib/process.ts";
-import { createScreenViews } from "../../../packages/gateway/src/lib/screen-views.ts";
 import type { RuntimeSession } from "../../../packages/gateway/src/runtimes/index.ts";
 import { createSessions, type SessionDeps } from "../../../packages/gateway/src/sessions/index.ts";
 import { change } from "../../../packages/gateway/src/store/change.ts";
@@ -18,7 +17,7 @@ const SCREEN_CHARS = 4096;
 /** A shell in a real terminal, whose "screen" is the end of what it wrote. */
 async function shell(cwd: string, terminal: boolean): Promise<RuntimeSession> {
   let screen = "";
-  const views = createScreenViews(() => Buffer.from(`[screen]${screen}`));
+  const listeners = new Set<(bytes: Uint8Array) => void>();
   const program = await spawnProcess({
     // util-linux' script runs its command in a terminal of its own.
     command: ["/usr/bin/script", "-qfec", "PS1='$ ' /bin/sh -i", "/dev/null"],
@@ -27,10 +26,10 @@ async function shell(cwd: string, terminal: boolean): Promise<RuntimeSession> {
     log: silentLogger,
     onStdout(chunk) {
       screen = (screen + chunk).slice(-SCREEN_CHARS);
-      views.write(chunk);
+      for (const listener of listeners) listener(chunk);
     },
   });
-  const closed = program.exited.then(() => views.end());
+  const closed = program.exited.then(() => {});
   return {
     pid: program.pid,
     resumeToken: null,
@@ -43,7 +42,21 @@ async function shell(cwd: string, terminal: boolean): Promise<RuntimeSession> {
     close: () => program.close(),
     closed,
     ...(terminal && {
-      attach: (viewer) => ({ ...views.add(viewer), type: (keys) => void program.write(keys) }),
+      terminal: {
+        cols: 80,
+        rows: 24,
+        snapshot: async () => Buffer.from(`[screen]${screen}`),
+        screen: async () => ({ text: screen, cursorRow: 0, cursorCol: 0, cols: 80, rows: 24 }),
+        onOutput(listener) {
+          listeners.add(listener);
+          return () => void listeners.delete(listener);
+        },
+        type: (keys) => void program.write(keys),
+        ended: closed,
+        reading: async () => ({ ready: true, busy: false, dialog: null }),
+        printedAt: () => 0,
+        press: async () => false,
+      },
     }),
   };
 }
@@ -68,7 +81,11 @@ async function rig({ terminal = true } = {}) {
     log: silentLogger,
     config: () => ({ gateway: { turns: { hardCapMs: 1_000_000, retainMs: 1_000 } }, agents: [agent] }),
     agent: () => agent,
-    runtimeFor: async () => ({ type: "agent-cli", open: ({ cwd }: { cwd: string }) => shell(cwd, terminal) }),
+    runtimeFor: async () => ({
+      type: "agent-cli",
+      inTerminal: () => terminal,
+      open: ({ cwd }: { cwd: string }) => shell(cwd, terminal),
+    }),
     sessionDir: (_: string, chat: string, id: string) => join(home, "sessions", chat, id),
     models: { contextWindow: () => undefined },
     tools: () => [],
@@ -83,71 +100,69 @@ async function rig({ terminal = true } = {}) {
   await turn.done;
   const row = (await sessions.find("a", "api-c", turn.sessionId))!;
 
-  /** A viewer that takes this many pieces before it has to wait. */
-  const watch = (room = Number.POSITIVE_INFINITY) => {
-    const seen = { text: "", pieces: 0, ended: false, room };
-    const attached = sessions.attach(row, {
-      show(bytes) {
-        seen.text += Buffer.from(bytes);
-        return ++seen.pieces < seen.room;
-      },
-      ended() {
-        seen.ended = true;
-      },
+  const watch = async (terminal = sessions.terminal(row.uuid)!) => {
+    const seen = { text: String(await terminal.snapshot().then(Buffer.from)), ended: false };
+    const leave = terminal.onOutput((bytes) => {
+      seen.text += Buffer.from(bytes);
     });
-    return { seen, attached };
+    void terminal.ended.then(() => {
+      seen.ended = true;
+    });
+    return { seen, leave, type: terminal.type };
   };
   const pid = () => sessions.places()[0]?.runtime?.pid ?? 0;
-  return { clock, sessions, row, watch, pid };
+  return { agent, clock, sessions, row, watch, pid };
 }
 const shows = (seen: { text: string }, text: string) =>
   expect.poll(() => seen.text, { timeout: 10_000 }).toContain(text);
 
 it("shows the screen, then what comes, to each viewer, and passes keys on [SCREEN-1]", async () => {
   const room = await rig();
-  const one = room.watch();
+  const one = await room.watch();
   await shows(one.seen, "$ ");
-  one.attached!.type("echo the answer is $((6 * 7))\r");
+  one.type("echo the answer is $((6 * 7))\r");
   await shows(one.seen, "the answer is 42");
-  const other = room.watch();
-  // It came later, and has it all in one piece.
-  expect(other.seen).toMatchObject({ pieces: 1, text: expect.stringContaining("the answer is 42") });
-  other.attached!.type("tty; echo $((2 + 1))rd\r");
+  const other = await room.watch();
+  expect(other.seen.text).toContain("the answer is 42");
+  other.type("tty; echo $((2 + 1))rd\r");
   for (const { seen } of [one, other]) await shows(seen, "3rd");
   expect(other.seen.text).toContain("/dev/pts/");
-  one.attached!.leave();
-  const before = one.seen.pieces;
-  other.attached!.type("echo $((3 + 1))th\r");
+  one.leave();
+  const before = one.seen.text;
+  other.type("echo $((3 + 1))th\r");
   await shows(other.seen, "4th");
-  expect(one.seen.pieces).toBe(before);
+  expect(one.seen.text).toBe(before);
 });
 
-it("keeps nothing for a viewer that is behind, which goes on with the present screen [SCREEN-2]", async () => {
+it("starts the program of a session for who wants its terminal, and only there [SCREEN-2]", async () => {
   const room = await rig();
-  const slow = room.watch(1);
-  const quick = room.watch();
-  quick.attached!.type("seq 1 20000; echo $((1 + 1))nd\r");
-  await shows(quick.seen, "2nd");
-  expect(slow.seen.pieces).toBe(1);
-  slow.seen.room = Number.POSITIVE_INFINITY;
-  slow.seen.text = "";
-  slow.attached!.resume();
-  expect(slow.seen.text).toMatch(/^\[screen\]/);
-  expect(slow.seen.text).toContain("2nd");
-  expect(slow.seen.text.length).toBeLessThan(2 * SCREEN_CHARS);
-  // Who is up to date is not shown the screen once more.
-  slow.attached!.resume();
-  expect(slow.seen.pieces).toBe(2);
-  quick.attached!.type("echo $((2 + 1))rd\r");
-  await shows(slow.seen, "3rd");
+  const pid = room.pid();
+  expect(await room.sessions.openTerminal(room.agent, room.row)).toBeDefined();
+  expect(room.pid()).toBe(pid);
+  await room.sessions.restart(room.agent, room.row);
+  const [one, two] = await Promise.all([
+    room.sessions.openTerminal(room.agent, room.row),
+    room.sessions.openTerminal(room.agent, room.row),
+  ]);
+  const { seen } = await room.watch(one);
+  two!.type("echo $((6 * 7)) it is\r");
+  await shows(seen, "42 it is");
+  expect(room.sessions.places()).toMatchObject([{ busy: false }]);
+  expect(room.pid()).not.toBe(pid);
+
+  const without = await rig({ terminal: false });
+  process.kill(without.pid(), "SIGKILL");
+  await expect.poll(() => without.sessions.places()).toEqual([]);
+  expect(await without.sessions.openTerminal(without.agent, without.row)).toBeUndefined();
+  expect(without.sessions.places()).toEqual([]);
 });
 
 it("does not end a process as idle while somebody types [SCREEN-3] [SCREEN-4]", async () => {
   const room = await rig();
-  const { seen, attached } = room.watch();
+  const { seen, type } = await room.watch();
   const pid = room.pid();
   for (let minute = 0; minute < 12; minute += 4) {
-    attached!.type(" ");
+    type(" ");
     room.clock.advance(4 * MINUTE_MS);
   }
   expect([isRunning(pid), seen.ended]).toEqual([true, false]);
@@ -157,12 +172,12 @@ it("does not end a process as idle while somebody types [SCREEN-3] [SCREEN-4]", 
   await expect.poll(() => isRunning(pid)).toBe(false);
 });
 
-it("tells viewers that the program has ended, and attaches to nothing else [SCREEN-4]", async () => {
+it("tells viewers that the program has ended, and has no terminal any more [SCREEN-4]", async () => {
   const room = await rig();
-  const { seen, attached } = room.watch();
-  attached!.type("exit\r");
+  const { seen, type } = await room.watch();
+  type("exit\r");
   await expect.poll(() => seen.ended, { timeout: 10_000 }).toBe(true);
-  await expect.poll(() => room.watch().attached).toBeUndefined();
+  await expect.poll(() => room.sessions.terminal(room.row.uuid)).toBeUndefined();
   const without = await rig({ terminal: false });
-  expect(without.watch().attached).toBeUndefined();
+  expect(without.sessions.terminal(without.row.uuid)).toBeUndefined();
 });
