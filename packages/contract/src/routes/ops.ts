@@ -5,6 +5,7 @@ import {
   login as loginBody,
   processes as processList,
   routeMeta,
+  statusQuery,
   status as statusReply,
 } from "../schemas/ops.ts";
 
@@ -37,6 +38,7 @@ export const status = route({
   monitor: true,
   summary: "Show agents, live sessions and counters.",
   tag: "monitoring",
+  query: statusQuery,
   responses: { 200: statusReply },
   cli: { noun: "gateway", verb: "status" },
 });

@@ -35,6 +35,33 @@ export const liveSession = lazy(() =>
     lastActivity: z.number(),
   }),
 );
+export const statusQuery = lazy(() =>
+  z.object({
+    include: z
+      .enum(["activity"], { error: "must be activity" })
+      .optional()
+      .describe("`activity` adds what happened in the last 24 hours."),
+  }),
+);
+const activity = lazy(() => {
+  const counts = () => z.array(z.number());
+  const measures = () => z.array(z.number().nullable());
+  return z.object({
+    from: z
+      .number()
+      .describe("When the first step began; with the gateway, if it has run for less than a day."),
+    stepMs: z
+      .number()
+      .describe("Length of a step. Every list has one entry for each step, the oldest first."),
+    received: counts().describe("Messages received."),
+    replies: counts().describe("Replies stored."),
+    turns: counts().describe("Turns that ended."),
+    failed: counts().describe("Those of them that failed."),
+    p50Ms: measures().describe("Half of the turns took no longer, to 10 %; null where none ended."),
+    p95Ms: measures().describe("95 % of the turns took no longer, to 10 %; null where none ended."),
+    memory: measures().describe("The most memory that was seen, in bytes; null where nobody looked."),
+  });
+});
 export const status = lazy(() =>
   z.object({
     status: z.string(),
@@ -61,6 +88,7 @@ export const status = lazy(() =>
         channels: z.record(z.string(), z.unknown()),
       }),
     ),
+    activity: activity().optional().describe("With `include=activity`; counted since the start."),
   }),
 );
 export const processes = lazy(() =>

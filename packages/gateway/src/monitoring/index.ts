@@ -2,6 +2,7 @@ import type { RuntimeStatus } from "@agent-gateway/contract";
 import type { Metric, Registry } from "prom-client";
 import type { ConfigStore } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createActivity } from "./activity.ts";
 import { type ChannelReport, createChannelMetrics } from "./channels.ts";
 import { createCounter, createGauge, createHistogram, type Family } from "./families.ts";
 import { listProcesses } from "./processes.ts";
@@ -115,6 +116,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     ["kind"],
     LATE_BOUNDS,
   );
+  const activity = createActivity(clock);
   const storeWork = createStoreMetrics(deps.store);
   // What channels report is read from the store. While it does not answer, the rest must be seen all the same.
   const channels = createChannelMetrics(async () => (deps.store.health().ok ? deps.channels() : []));
@@ -154,9 +156,16 @@ export function createMonitoring(deps: MonitoringDeps) {
   return {
     /** Events from sessions: messages and ends of turns. */
     turns: {
-      received: (agentId: string) => received.add(1, agentId),
-      sent: (agentId: string) => sent.add(1, agentId),
+      received(agentId: string) {
+        received.add(1, agentId);
+        activity.received();
+      },
+      sent(agentId: string) {
+        sent.add(1, agentId);
+        activity.sent();
+      },
       ended(agentId: string, status: string, ms: number) {
+        activity.ended(status, ms);
         turns.add(1, agentId, status);
         turnSeconds.observe(ms / 1000, agentId);
       },
@@ -212,6 +221,8 @@ export function createMonitoring(deps: MonitoringDeps) {
         })),
       };
     },
+    /** The last 24 hours in steps. */
+    activity: activity.report,
     processes: () => listProcesses(),
     /** Prometheus text. */
     metrics: text,

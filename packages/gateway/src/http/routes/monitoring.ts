@@ -3,13 +3,16 @@ import type { Monitoring } from "../../monitoring/index.ts";
 import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
 export interface MonitoringRouteDeps {
-  monitoring: Pick<Monitoring, "status" | "processes" | "metrics">;
+  monitoring: Pick<Monitoring, "status" | "activity" | "processes" | "metrics">;
 }
 
 /** `/status`, `/processes` and `/metrics`. */
 export function monitoringRoutes({ monitoring }: MonitoringRouteDeps): Endpoint[] {
   return [
-    endpoint(routes.status, async () => json(await monitoring.status())),
+    endpoint(routes.status, async ({ query }) => {
+      const status = await monitoring.status();
+      return json(query.include === "activity" ? { ...status, activity: monitoring.activity() } : status);
+    }),
     endpoint(routes.processes, async () => json(await monitoring.processes())),
     endpoint(routes.metrics, async () => ({
       status: 200,
