@@ -4,6 +4,7 @@ import {
   agent,
   agentReply,
   createAgent as createBody,
+  greetingText,
   model,
   setModel as setModelBody,
   updateAgent as updateBody,
@@ -68,6 +69,30 @@ export const deleteAgent = route({
   params: agentParams,
   responses: { 200: () => z.object({ deleted: z.literal(true), id: z.string() }) },
   cli: { noun: "agents", verb: "delete", args: ["agentId"] },
+});
+
+export const getGreeting = route({
+  method: "GET",
+  path: "/api/v1/agents/:agentId/greeting",
+  auth: "write",
+  summary: "Show the agent's one-shot greeting file.",
+  tag: "agents",
+  params: agentParams,
+  responses: { 200: greetingText },
+  cli: { noun: "agents", verb: "greeting", args: ["agentId"] },
+});
+
+export const setGreeting = route({
+  method: "PUT",
+  path: "/api/v1/agents/:agentId/greeting",
+  auth: "write",
+  summary: "Replace the agent's one-shot greeting file; an empty text removes it.",
+  tag: "agents",
+  stores: true,
+  params: agentParams,
+  body: greetingText,
+  responses: { 200: greetingText },
+  cli: { noun: "agents", verb: "set-greeting", args: ["agentId", "text"] },
 });
 
 export const listModels = route({

@@ -4,6 +4,8 @@ import { channelFields } from "./agent-channels.ts";
 import { agentId, label } from "./common.ts";
 import { deviceAccount } from "./devicechat.ts";
 
+const MAX_GREETING_BYTES = 65_536;
+
 /** A text that becomes an argument of an agent program, which must not take it for one of its flags. */
 const argument = (max: number) =>
   z
@@ -99,7 +101,22 @@ export const updateAgent = lazy(() =>
     model: modelId().nullable().optional(),
     allow_tools: allowTools().optional(),
     orchestration_enabled: z.boolean().optional(),
+    runtime: runtimeConfig()
+      .optional()
+      .describe(
+        "Admin. What is not named stays as it is, unless the type or the provider becomes another one.",
+      ),
     ...channelFields(),
+  }),
+);
+export const greetingText = lazy(() =>
+  z.object({
+    text: z
+      .string()
+      .refine((text) => new TextEncoder().encode(text).length <= MAX_GREETING_BYTES, {
+        error: "must be at most 64 KiB",
+      })
+      .describe("What the agent is told once, so that it speaks first; empty for none."),
   }),
 );
 export const agentReply = lazy(() => z.object({ agent: agent() }));

@@ -8,10 +8,17 @@ import {
   type Paths,
   writeDotenv,
 } from "../config/index.ts";
+import { readGreeting, writeGreeting } from "../lib/greeting-file.ts";
 import { makeFolder } from "../lib/guarded/index.ts";
 import { isRecord } from "../lib/is-record.ts";
 import { applyChannelPatch, type ChannelPatch, channelPatches } from "./channel-patch.ts";
-import { type CreateAgent, checkRuntime, refuseVariables, type UpdateAgent } from "./input.ts";
+import {
+  type CreateAgent,
+  checkRuntime,
+  type RuntimeInput,
+  refuseVariables,
+  type UpdateAgent,
+} from "./input.ts";
 import { type AgentRecord, agentRecord, type ChannelView } from "./record.ts";
 import { REFERENCE, type StoredSecrets, storeSecrets, variableName } from "./secrets.ts";
 import { type CheckToken, checkTokens } from "./token-check.ts";
@@ -51,6 +58,10 @@ export interface Agents {
   update(agentId: string, patch: UpdateAgent, by?: Changer): Promise<AgentRecord>;
   /** Takes the agent out of the configuration; its folder stays on disk. */
   remove(agentId: string): Promise<void>;
+  /** The text of the agent's greeting file; empty when there is none. */
+  greeting(agentId: string): Promise<string>;
+  /** Replaces the greeting file; an empty text removes it. */
+  setGreeting(agentId: string, text: string): Promise<void>;
 }
 
 /** The list of entries in the file's JSON; created if missing. */
@@ -104,6 +115,23 @@ export function createAgents(deps: AgentsDeps): Agents {
     return `\${${name}}`;
   }
 
+  /** Known keys for the entry, without a literal key of a provider. */
+  async function keptRuntime(agentId: string, asked: RuntimeInput): Promise<RuntimeInput> {
+    const runtime = checkRuntime(asked);
+    if (runtime.apiKey === undefined || REFERENCE.test(runtime.apiKey)) return runtime;
+    return { ...runtime, apiKey: await storeApiKey(agentId, runtime.apiKey) };
+  }
+
+  /** A key, an address and a command belong to the type and the provider that they were given for. */
+  async function applyRuntime(agentId: string, entry: Raw, asked: RuntimeInput): Promise<void> {
+    const before = isRecord(entry.runtime) ? entry.runtime : {};
+    const runtime = await keptRuntime(agentId, asked);
+    const same =
+      runtime.type === before.type &&
+      (runtime.provider === undefined || runtime.provider === before.provider);
+    entry.runtime = same ? { ...before, ...runtime } : runtime;
+  }
+
   /** Stores the secrets of the patches and changes the entry; `stored` gets each step that can be undone. */
   async function applyChannels(
     agentId: string,
@@ -131,16 +159,17 @@ export function createAgents(deps: AgentsDeps): Agents {
           throw new GatewayError("CONFLICT", "An agent with this id already exists.");
         }
         await makeFolder(join(paths.agentDir(id), "workspace"));
-        if (runtime.apiKey !== undefined && !REFERENCE.test(runtime.apiKey)) {
-          runtime.apiKey = await storeApiKey(id, runtime.apiKey);
-        }
-        entries.push({ id, ...rest, runtime });
+        entries.push({ id, ...rest, runtime: await keptRuntime(id, runtime) });
       });
       return show(find(id));
     },
     async update(agentId, patch, { isAdmin, confirm } = { isAdmin: true }) {
       const { name, description, model, allow_tools } = patch;
       refuseVariables({ name, description, model, allow_tools });
+      if (patch.runtime) {
+        if (!isAdmin) throw new GatewayError("FORBIDDEN", "Only an admin key may set runtime.");
+        checkRuntime(patch.runtime);
+      }
       const patches = channelPatches(patch, isAdmin);
       await checkTokens(find(agentId), patches, checkToken);
       const stored: StoredSecrets[] = [];
@@ -153,6 +182,7 @@ export function createAgents(deps: AgentsDeps): Agents {
           if (!isRecord(entry))
             throw new GatewayError("CONFLICT", "The agent's entry cannot be changed here.");
           applyPatch(entry, patch);
+          if (patch.runtime) await applyRuntime(agentId, entry, patch.runtime);
           // Workers of an orchestration resume saved sessions, which only the headless mode can.
           if (patch.orchestration_enabled && isRecord(raw.gateway) && raw.gateway.headless === false) {
             raw.gateway.headless = true;
@@ -177,5 +207,7 @@ export function createAgents(deps: AgentsDeps): Agents {
         raw.agents = rest;
       });
     },
+    greeting: async (agentId) => readGreeting(find(agentId).workspace),
+    setGreeting: async (agentId, text) => writeGreeting(find(agentId).workspace, text),
   };
 }

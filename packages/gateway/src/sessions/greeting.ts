@@ -1,13 +1,10 @@
 import type { AgentConfig } from "../config/index.ts";
-import { type Folder, openRoot, readInside } from "../lib/guarded/index.ts";
+import { readGreeting, writeGreeting } from "../lib/greeting-file.ts";
 import { createMutex } from "../lib/mutex.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { SessionDeps } from "./ports.ts";
 import type { Turn } from "./turn-types.ts";
 import type { Turns } from "./turns.ts";
-
-const GREETING_FILE = "GREETING.md";
-const MAX_GREETING_BYTES = 65_536;
 
 /** What a greeting is for. */
 export interface GreetRequest {
@@ -26,32 +23,25 @@ export interface GreetRequest {
 export function createGreeter(deps: Pick<SessionDeps, "log">, turns: Pick<Turns, "start">) {
   const queues = new Map<string, ReturnType<typeof createMutex>>();
 
-  const inWorkspace = async (agent: AgentConfig, task: (folder: Folder) => Promise<void>): Promise<void> => {
-    try {
-      await using folder = await openRoot(agent.workspace);
-      await task(folder);
-    } catch (error) {
-      deps.log.error({ err: error, agent: agent.id }, "could not update the greeting file");
-    }
-  };
+  const put = (agent: AgentConfig, text: string): Promise<void> =>
+    writeGreeting(agent.workspace, text).catch((error: unknown) =>
+      deps.log.error({ err: error, agent: agent.id }, "could not update the greeting file"),
+    );
 
   const greet = async (request: GreetRequest): Promise<Turn | undefined> => {
     const { agent, reserve, requestId, softMs, keyId } = request;
-    const text = await readInside(agent.workspace, GREETING_FILE, MAX_GREETING_BYTES).then(
-      (bytes) => bytes.toString("utf8"),
-      () => "",
-    );
+    const text = await readGreeting(agent.workspace);
     const turn = await reserve((session) =>
       text.trim() === ""
         ? undefined
         : turns.start({ agent, session, requestId, kind: "greeting", text, softMs, keyId, holds: true }),
     );
     if (!turn) return undefined;
-    await inWorkspace(agent, (folder) => folder.remove(GREETING_FILE));
+    await put(agent, "");
     try {
       await turn.started;
     } catch (error) {
-      await inWorkspace(agent, (folder) => folder.write(GREETING_FILE, text));
+      await put(agent, text);
       throw error;
     }
     return turn;

@@ -30,6 +30,11 @@ export function agentRoutes({ agents, judgeModel, made, remove }: AgentRouteDeps
       const isAdmin = hasLevel(principal, "admin");
       return json({ agent: await agents.update(params.agentId, patch, { isAdmin, confirm }) });
     }),
+    endpoint(routes.getGreeting, async ({ params }) => json({ text: await agents.greeting(params.agentId) })),
+    endpoint(routes.setGreeting, async ({ params, body: { text } }) => {
+      await agents.setGreeting(params.agentId, text.trim() === "" ? "" : text);
+      return json({ text: await agents.greeting(params.agentId) });
+    }),
     endpoint(routes.deleteAgent, async ({ params }) => {
       await remove(params.agentId);
       return json({ deleted: true as const, id: params.agentId });
