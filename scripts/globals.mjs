@@ -11,7 +11,7 @@ const RULES = [
     pattern: /\bDate\.now\b|\bnew Date\(\)/g,
     advice: "take the time from the clock that is passed in",
     allowed: ["lib/", "cli/"],
-    page: ["components/format.ts", "views/status/StatusView.tsx"],
+    page: ["components/format.ts", "pages/system/SystemPage.tsx"],
   },
   {
     name: "timers",

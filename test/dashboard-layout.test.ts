@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser, logIn, visit } from "./fixtures/browser.ts";
+import { goTo, hasBrowser, launchBrowser, logIn, visit } from "./fixtures/browser.ts";
 import { cutOff, TEXTS } from "./fixtures/layout.ts";
 import { startTokenJudge } from "./fixtures/token-judge.ts";
 import { type Gateway, KEYS, startGateway } from "./harness.ts";
@@ -122,11 +122,15 @@ describe.skipIf(!hasBrowser)("the dashboard's layout (skipped where /usr/bin/chr
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
 
-    await page.getByRole("link", { name: "Channels" }).click();
+    await page.getByRole("button", { name: "Pages", exact: true }).click();
+    await page.getByRole("dialog", { name: "Pages" }).waitFor();
+    await look("the links to the pages");
+    await page.keyboard.press("Escape");
+    await goTo(page, "Channels");
     await page.locator(".channel").nth(5).waitFor();
     for (const summary of await page.locator("summary").all()) await summary.click();
     await look("the channels");
-    await page.getByRole("link", { name: "History" }).click();
+    await goTo(page, "History");
     await page.getByLabel("Search this chat").fill("longer");
     await page.keyboard.press("Enter");
     await page.locator(".match").first().waitFor();
@@ -134,7 +138,7 @@ describe.skipIf(!hasBrowser)("the dashboard's layout (skipped where /usr/bin/chr
     await page.locator(".match").first().click();
     await page.locator(".message").first().waitFor();
     await look("the history");
-    await page.getByRole("link", { name: "Status" }).click();
+    await goTo(page, "System");
     await page.getByRole("region", { name: /^Processes/ }).waitFor();
     await look("the status");
     await page.getByRole("button", { name: "Log out" }).click();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser, type Visit, visit } from "./fixtures/browser.ts";
+import { goTo, hasBrowser, launchBrowser, type Visit, visit } from "./fixtures/browser.ts";
 import { type Gateway, put, root, startGateway, until } from "./harness.ts";
 
 const fakeAcpAgent = join(root, "test/fixtures/fake-acp-agent.mjs");
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)("a turn on the dashboard (skipped where /usr/bin/ch
     await page.getByRole("alert").getByText(problem).waitFor();
     await page.getByText(warnings[0] as string).waitFor();
     await page.getByText("disk is almost full", { exact: false }).waitFor();
-    await page.getByRole("link", { name: "Status" }).click();
+    await goTo(page, "System");
     await page.getByRole("cell", { name: "cannot start" }).waitFor();
     const trouble = page.getByRole("region", { name: "Problems of assistant" });
     await trouble.getByText(problem).waitFor();

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBrowser, launchBrowser, visit } from "./fixtures/browser.ts";
+import { goTo, hasBrowser, launchBrowser, visit } from "./fixtures/browser.ts";
 import { cutOff, TEXTS } from "./fixtures/layout.ts";
 import { type Gateway, startGateway } from "./harness.ts";
 
@@ -20,7 +20,7 @@ describe.skipIf(!hasBrowser)("the Usage page (skipped where /usr/bin/chromium is
   it("shows sums and bars by day, which the keyboard goes through, and who caused them [USE-12]", async () => {
     await using seen = await visit(browser, gateway);
     const { page, problems } = seen;
-    await page.getByRole("link", { name: "Usage" }).click();
+    await goTo(page, "Usage");
     const plot = page.getByRole("slider", { name: "Tokens by day" });
     await plot.waitFor();
     expect(await page.locator(".plot .bar").count()).toBe(30);

@@ -1,6 +1,14 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { breakableLine, hasBrowser, launchBrowser, logIn, type Visit, visit } from "./fixtures/browser.ts";
+import {
+  breakableLine,
+  goTo,
+  hasBrowser,
+  launchBrowser,
+  logIn,
+  type Visit,
+  visit,
+} from "./fixtures/browser.ts";
 import { type Gateway, KEYS, startGateway, until } from "./harness.ts";
 
 const PNG = Buffer.from(
@@ -256,7 +264,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await earlier.waitFor({ state: "detached" });
     expect(await page.locator(".message").count()).toBe(130);
 
-    await page.getByRole("link", { name: "History" }).click();
+    await goTo(page, "History");
     await page.getByLabel("Search this chat").fill("ข้อความ");
     await page.keyboard.press("Enter");
     await page.getByText("1 message contains", { exact: false }).first().waitFor();
@@ -272,7 +280,7 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
   it("shows agents, live sessions and processes", async () => {
     await open();
     await ask("SAY hello", "hello");
-    await page.getByRole("link", { name: "Status" }).click();
+    await goTo(page, "System");
     const agents = page.getByRole("region", { name: "Agents" });
     await agents.getByRole("cell", { name: "assistant", exact: true }).waitFor();
     const live = page.getByRole("region", { name: "Live sessions" });
@@ -294,8 +302,8 @@ describe.skipIf(!hasBrowser)("dashboard (skipped where /usr/bin/chromium is miss
     await page.locator(".session-link").waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".session-link").waitFor({ state: "hidden" });
-    for (const view of ["History", "Status"]) {
-      await page.getByRole("link", { name: view }).click();
+    for (const view of ["History", "System"]) {
+      await goTo(page, view);
       await page.getByRole("heading", { level: 1, name: view }).waitFor();
       expect(await overflow()).toBe(0);
     }

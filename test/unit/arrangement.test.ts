@@ -40,9 +40,9 @@ const VIOLATIONS: Record<string, [from: string, to: string][]> = {
   "files-of-agents-go-through-lib-guarded": [[`${GATEWAY}/plants/files.ts`, "node:fs/promises"]],
   "processes-start-in-one-place": [[`${GATEWAY}/plants/process.ts`, "node:child_process"]],
   "the-page-s-client-knows-nothing-of-the-page": [[`${PAGE}/api/a.ts`, "../state/b.ts"]],
-  "the-page-s-state-knows-no-view": [[`${PAGE}/state/b.ts`, "../components/c.ts"]],
-  "the-page-s-components-know-no-view": [[`${PAGE}/components/a.ts`, "../views/chat/b.ts"]],
-  "the-page-s-views-never-import-each-other": [[`${PAGE}/views/history/a.ts`, "../chat/b.ts"]],
+  "the-page-s-state-knows-no-page": [[`${PAGE}/state/b.ts`, "../components/c.ts"]],
+  "the-page-s-components-know-no-page": [[`${PAGE}/components/a.ts`, "../pages/chat/b.ts"]],
+  "pages-never-import-each-other": [[`${PAGE}/pages/history/a.ts`, "../chat/b.ts"]],
 };
 
 /** The other halves of the circles, each of which is reported once. */
@@ -59,7 +59,7 @@ const ALLOWED: [from: string, to: string][] = [
   [`${GATEWAY}/animals/d.ts`, "./birds/index.ts"],
   [`${GATEWAY}/animals/birds/e.ts`, "../f.ts"],
   [`${GATEWAY}/app.ts`, "./animals/index.ts"],
-  [`${PAGE}/views/chat/a.ts`, "../../state/c.ts"],
+  [`${PAGE}/pages/chat/a.ts`, "../../state/c.ts"],
 ];
 
 interface Violation {
@@ -129,8 +129,8 @@ describe("clock, timers and network", () => {
       `${GATEWAY}/cli/a.ts`,
     ],
     ["await fetch(url);", `${GATEWAY}/sessions/a.ts`, `${GATEWAY}/channels/support/a.ts`],
-    ["await fetch(url);", `${PAGE}/views/chat/a.ts`, `${PAGE}/api/client.ts`],
-    ["setTimeout(run, 5);", `${PAGE}/views/chat/a.ts`, `${PAGE}/state/a.ts`],
+    ["await fetch(url);", `${PAGE}/pages/chat/a.ts`, `${PAGE}/api/client.ts`],
+    ["setTimeout(run, 5);", `${PAGE}/pages/chat/a.ts`, `${PAGE}/state/a.ts`],
   ])("%s fires in %s, not in %s [ARRANGE-2]", (text, misplaced, belongs) => {
     expect(found(misplaced, text)).toBe(1);
     expect(found(belongs, text)).toBe(0);

@@ -2,13 +2,13 @@ import type { TurnEvent, TurnFrame } from "@agent-gateway/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../../packages/dashboard/src/api/types.ts";
+import { suggestions } from "../../../packages/dashboard/src/pages/chat/suggest.ts";
+import { excerptOf } from "../../../packages/dashboard/src/pages/history/excerpt.ts";
 import { hashOf, parseHash, type Route } from "../../../packages/dashboard/src/state/address.ts";
 import { describeResult, isCommand } from "../../../packages/dashboard/src/state/command.ts";
 import { applyFrame, newTurn } from "../../../packages/dashboard/src/state/live-turn.ts";
 import { itemsOf, withNewest } from "../../../packages/dashboard/src/state/message-list.ts";
 import { stepsOf } from "../../../packages/dashboard/src/state/steps.ts";
-import { suggestions } from "../../../packages/dashboard/src/views/chat/suggest.ts";
-import { excerptOf } from "../../../packages/dashboard/src/views/history/excerpt.ts";
 import { parseCommand } from "../../../packages/gateway/src/sessions/commands.ts";
 
 const message = (id: number, ts = id): Message => ({
@@ -31,7 +31,11 @@ describe("addresses", () => {
       }),
       fc.record({ view: fc.constant("history" as const), agentId: text, chatId: text, query: fc.string() }),
       fc.record({ view: fc.constant("channels" as const), agentId: fc.option(text, { nil: undefined }) }),
-      fc.constant({ view: "status" as const }),
+      fc.record({
+        view: fc.constant("page" as const),
+        page: fc.constantFrom("usage", "terminal", "constructor"),
+        path: fc.array(text, { maxLength: 3 }),
+      }),
     );
     fc.assert(
       fc.property(route, (value) => {
@@ -40,15 +44,23 @@ describe("addresses", () => {
     );
   });
 
-  it("lead to the chat when they are unknown or broken", () => {
-    for (const hash of ["", "#", "#/nowhere", "#/chat/%E0%A4%A"]) {
-      expect(parseHash(hash)).toEqual({
-        view: "chat",
-        agentId: undefined,
-        chatId: undefined,
-        sessionId: undefined,
-      });
-    }
+  it("lead to the first page when they are unknown, and no further than they can be read", () => {
+    const page = (id: string, ...path: string[]) => ({ view: "page", page: id, path });
+    expect(parseHash("")).toEqual(page(""));
+    expect(parseHash("#")).toEqual(page(""));
+    expect(parseHash("#/nowhere")).toEqual(page("nowhere"));
+    expect(parseHash("#/%E0%A4%A/more")).toEqual(page("", "more"));
+    expect(parseHash("#/terminal/a%2Fb/%E0%A4%A/c")).toEqual(page("terminal", "a/b"));
+    expect(parseHash("#/chat/%E0%A4%A")).toEqual({
+      view: "chat",
+      agentId: undefined,
+      chatId: undefined,
+      sessionId: undefined,
+    });
+  });
+
+  it("go on working after a page has been renamed [DASH-NAV-2]", () => {
+    expect(parseHash("#/status")).toEqual({ view: "page", page: "system", path: [] });
   });
 });
 

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { describe, it } from "vitest";
 import { readSse } from "../../../packages/contract/src/sse-reader.ts";
+import { excerptOf } from "../../../packages/dashboard/src/pages/history/excerpt.ts";
 import { parseHash } from "../../../packages/dashboard/src/state/address.ts";
 import { describeResult, isCommand } from "../../../packages/dashboard/src/state/command.ts";
-import { excerptOf } from "../../../packages/dashboard/src/views/history/excerpt.ts";
 import { sessionToken } from "../../../packages/gateway/src/auth/sessions.ts";
 import { render } from "../../../packages/gateway/src/cli/output.ts";
 import { editDotenv, parseDotenv } from "../../../packages/gateway/src/config/dotenv.ts";

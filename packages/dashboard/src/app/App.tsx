@@ -1,13 +1,12 @@
+import { pageWith } from "../pages/index.ts";
+import { pageOf } from "../state/address.ts";
 import { auth } from "../state/auth.ts";
 import { route } from "../state/route.ts";
-import { ChannelsView } from "../views/channels/ChannelsView.tsx";
-import { ChatView } from "../views/chat/ChatView.tsx";
-import { HistoryView } from "../views/history/HistoryView.tsx";
-import { StatusView } from "../views/status/StatusView.tsx";
-import { UsageView } from "../views/usage/UsageView.tsx";
-import { Header } from "./Header.tsx";
+import { narrow } from "../state/width.ts";
 import { GatewayClosed, Login } from "./Login.tsx";
+import { Rail, SkipLink, TopBar } from "./Navigation.tsx";
 import { DiskBanner, Notices } from "./Notices.tsx";
+import { PageFrame } from "./PageFrame.tsx";
 
 export function App() {
   switch (auth.value) {
@@ -19,29 +18,23 @@ export function App() {
       return <Login />;
     case "keyless":
     case "in":
-      return (
-        <div class="shell">
-          <Header />
-          <Notices />
-          <DiskBanner />
-          <View />
-        </div>
-      );
+      return <Shell />;
   }
 }
 
-function View() {
-  if (auth.value === "keyless") return <StatusView keyless />;
-  switch (route.value.view) {
-    case "chat":
-      return <ChatView />;
-    case "channels":
-      return <ChannelsView />;
-    case "history":
-      return <HistoryView />;
-    case "usage":
-      return <UsageView />;
-    case "status":
-      return <StatusView />;
-  }
+function Shell() {
+  // Without a key, the gateway shows its status and nothing else.
+  const page = pageWith(auth.value === "keyless" ? "system" : pageOf(route.value));
+  const bar = narrow.value || auth.value === "keyless";
+  return (
+    <div class={bar ? "shell narrow" : "shell"}>
+      <SkipLink />
+      {bar ? <TopBar page={page} /> : <Rail page={page} />}
+      <div class="content">
+        <Notices />
+        <DiskBanner />
+        <PageFrame page={page} />
+      </div>
+    </div>
+  );
 }

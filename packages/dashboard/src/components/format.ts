@@ -27,6 +27,12 @@ export function duration(ms: number): string {
   return minutes >= 1 ? `${minutes} min` : `${Math.floor(ms / 1000)} s`;
 }
 
+/** A duration that may be short: in milliseconds, in seconds with a digit after the point, or like {@link duration}. */
+export function shortDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s` : duration(ms);
+}
+
 /** How long ago something was, in its two largest units; `never` for null. */
 export const ago = (ms: number | null): string =>
   ms === null ? "never" : `${duration(Math.max(0, Date.now() - ms))} ago`;

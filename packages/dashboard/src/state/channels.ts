@@ -60,6 +60,21 @@ async function loadWaiting(
   return waitingOf(channel, await client.call(accessRouteNames(channel).pending, call), account);
 }
 
+/** Everyone who asked to be let in through these channels of an agent, the first one first. */
+export async function loadAllWaiting(
+  agentId: string,
+  channels: readonly ChannelName[],
+  devices: readonly { id: string }[],
+  signal?: AbortSignal,
+): Promise<Waiting[]> {
+  const lists = channels.flatMap((channel) =>
+    channel === "devicechat"
+      ? devices.map(({ id }) => loadWaiting(agentId, channel, id, signal))
+      : [loadWaiting(agentId, channel, undefined, signal)],
+  );
+  return (await Promise.all(lists)).flat().sort((a, b) => a.since - b.since);
+}
+
 let asked = 0;
 /** Changes of policies under way. */
 let changing = 0;
@@ -75,12 +90,7 @@ export async function loadOverview(agentId: string, signal?: AbortSignal): Promi
   ]);
   const on = channels.filter(({ enabled }) => enabled).map(({ channel }) => channel);
   const devices = on.includes("devicechat") ? await loadDevices(agentId, signal) : [];
-  const lists = on.flatMap((channel) =>
-    channel === "devicechat"
-      ? devices.map(({ id }) => loadWaiting(agentId, channel, id, signal))
-      : [loadWaiting(agentId, channel, undefined, signal)],
-  );
-  const waiting = (await Promise.all(lists)).flat().sort((a, b) => a.since - b.since);
+  const waiting = await loadAllWaiting(agentId, on, devices, signal);
   if (turn !== asked || changing > 0) return;
   const policies = agent.channels as Partial<Record<ChannelName, Policy & { enabled: boolean }>>;
   overview.value = { agentId, channels, policies, devices, waiting, deliveries };

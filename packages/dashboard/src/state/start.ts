@@ -1,4 +1,5 @@
 import { computed, effect } from "@preact/signals";
+import { pageOf } from "./address.ts";
 import { auth, checkLogin } from "./auth.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import { followIfBusy, openPlace } from "./conversation.ts";
@@ -17,10 +18,11 @@ const TROUBLE_MS = 15_000;
 /** How often to look for sessions that somebody else began, or that other messages moved. */
 const SESSIONS_MS = 15_000;
 
-const TITLES = { chat: "Chat", channels: "Channels", history: "History", usage: "Usage", status: "Status" };
-
-/** Connects the parts of the state: each follows from the login and the address. */
-export function start(): void {
+/**
+ * Connects the parts of the state: each follows from the login and the address.
+ * @param pageWith the page with this id: its name, and whether it shows what sessions do
+ */
+export function start(pageWith: (id: string) => { label: string; live?: boolean }): void {
   void checkLogin();
   startFeed();
 
@@ -29,7 +31,8 @@ export function start(): void {
   });
   effect(settlePlace);
   effect(() => {
-    document.title = auth.value === "in" ? `${TITLES[route.value.view]} – Agent Gateway` : "Agent Gateway";
+    document.title =
+      auth.value === "in" ? `${pageWith(pageOf(route.value)).label} – Agent Gateway` : "Agent Gateway";
   });
   effect(() => {
     const shown = auth.value === "in" ? place.value : undefined;
@@ -54,9 +57,11 @@ export function start(): void {
       { by: ["message", "session", "turn"] },
     );
   });
+  const live = computed(
+    () => auth.value === "keyless" || (auth.value === "in" && pageWith(pageOf(route.value)).live === true),
+  );
   effect(() => {
-    const open = auth.value === "in" || auth.value === "keyless";
-    if (!open || (route.value.view !== "chat" && route.value.view !== "status")) return undefined;
+    if (!live.value) return undefined;
     return poll(
       async (signal) => {
         await loadStatus(signal);

@@ -14,7 +14,7 @@ const EVERY_MS = 3000;
 const isSettled = () => overview.peek()?.devices.length === 0;
 
 /** The chat channels of one agent: their state, who waits, and who may write. */
-export function ChannelsView() {
+export function ChannelsPage() {
   const at = route.value;
   const known = agents.value;
   const wanted = at.view === "channels" ? at.agentId : undefined;

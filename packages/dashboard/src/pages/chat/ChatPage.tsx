@@ -7,7 +7,7 @@ import { ConversationHeader } from "./ConversationHeader.tsx";
 import { MessageList } from "./MessageList.tsx";
 import { Sidebar } from "./Sidebar.tsx";
 
-export function ChatView() {
+export function ChatPage() {
   const drawer = useSignal(false);
   const here = place.value;
   if (!here) {

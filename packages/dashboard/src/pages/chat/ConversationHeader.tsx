@@ -19,7 +19,7 @@ export function ConversationHeader({ here, onOpenSessions }: { here: Place; onOp
         title="Agent and sessions"
         onClick={onOpenSessions}
       >
-        <Icon name="list" />
+        <Icon name="panel" />
       </button>
       <h1 class="conversation-title">{session?.name ?? info.value?.sessionName ?? "New conversation"}</h1>
       {here.sessionId && <ContextUse />}

@@ -11,7 +11,7 @@ import { Found } from "./Found.tsx";
 import { HistoryPicker } from "./HistoryPicker.tsx";
 
 /** Shows and searches the history of any chat of an agent. */
-export function HistoryView() {
+export function HistoryPage() {
   const at = route.value;
   const query = at.view === "history" ? at.query : "";
   const agentId = (at.view === "history" && at.agentId) || homePlace().agentId;

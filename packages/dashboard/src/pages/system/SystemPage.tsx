@@ -4,6 +4,7 @@ import { client } from "../../api/client.ts";
 import type { Processes } from "../../api/types.ts";
 import { Fact } from "../../components/Fact.tsx";
 import { duration, formatNumber } from "../../components/format.ts";
+import { auth } from "../../state/auth.ts";
 import { poll } from "../../state/poll.ts";
 import { status } from "../../state/sessions.ts";
 import { AgentTable } from "./AgentTable.tsx";
@@ -13,7 +14,8 @@ import { ProcessTable } from "./ProcessTable.tsx";
 const EVERY_MS = 5000;
 
 /** Everything that is running: agents, live sessions and processes. */
-export function StatusView({ keyless = false }: { keyless?: boolean }) {
+export function SystemPage() {
+  const keyless = auth.value === "keyless";
   const processes = useSignal<Processes | undefined>(undefined);
   const stale = useSignal(false);
   useEffect(
@@ -32,7 +34,7 @@ export function StatusView({ keyless = false }: { keyless?: boolean }) {
   const now = status.value;
   return (
     <main class="page">
-      <h1>Status</h1>
+      <h1>System</h1>
       {keyless && (
         <p class="notice info" role="status">
           This gateway has no API key, so only its status can be shown. Add an admin key to its configuration

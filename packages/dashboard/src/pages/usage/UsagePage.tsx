@@ -1,7 +1,9 @@
+import "./usage.css";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { client, sentence } from "../../api/client.ts";
 import type { UsageReport } from "../../api/types.ts";
+import { Choice } from "../../components/Choice.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { Fact } from "../../components/Fact.tsx";
 import { formatDay, formatNumber } from "../../components/format.ts";
@@ -20,7 +22,7 @@ interface Shown {
 }
 
 /** What turns used, by day and by who or what caused it. */
-export function UsageView() {
+export function UsagePage() {
   const range = useSignal(30);
   const group = useSignal<Group>("agent");
   const measure = useSignal<Measure>("tokens");
@@ -86,30 +88,6 @@ export function UsageView() {
       )}
       {shown.value ? <Report shown={shown.value} measure={measure.value} /> : <p class="empty">Loading…</p>}
     </main>
-  );
-}
-
-function Choice(props: {
-  label: string;
-  value: string;
-  options: readonly (readonly [value: string, name: string])[];
-  onChoose: (value: string) => void;
-}) {
-  return (
-    <label class="field">
-      <span>{props.label}</span>
-      <select
-        class="input"
-        value={props.value}
-        onChange={(event) => props.onChoose(event.currentTarget.value)}
-      >
-        {props.options.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 
