@@ -71,6 +71,7 @@ export function createDispatcher(deps: DispatchDeps): Dispatch {
         entered = inFlight.enter({ res, requestId, route, agentId, principal });
       }
       const params = decl.params ? validate(decl.params, match.params, "path") : match.params;
+      await route.find?.(match.params, principal);
       const query = decl.query ? validate(decl.query, parseQuery(match.query), "query") : undefined;
       const late = (error: GatewayError) => sendError(res, requestId, error, decl.form);
       const body = await readBody(decl, req, res, clock, late);

@@ -46,6 +46,13 @@ export type Handler<D extends RouteDecl> = (
 export interface Endpoint {
   readonly decl: RouteDecl;
   readonly handler: Handler<RouteDecl>;
+  /**
+   * Called before query and body are judged.
+   * @throws GatewayError 404 for a thing that is not there, 403 for one out of the key's reach
+   */
+  readonly find?:
+    | ((params: Readonly<Record<string, string | undefined>>, principal: Principal) => Promise<void> | void)
+    | undefined;
   /** What a browser (`Accept: text/html`) gets instead of a JSON 401. */
   readonly unauthorized?: ((error: GatewayError) => Promise<Reply> | Reply) | undefined;
 }
@@ -57,7 +64,7 @@ export interface Endpoint {
 export function endpoint<const D extends RouteDecl>(
   decl: D,
   handler: Handler<D>,
-  options: Pick<Endpoint, "unauthorized"> = {},
+  options: Pick<Endpoint, "unauthorized" | "find"> = {},
 ): Endpoint {
   return { decl, handler: handler as unknown as Handler<RouteDecl>, ...options };
 }
