@@ -1,13 +1,19 @@
 import { ERROR_CODES } from "@agent-gateway/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type FakeNpm, fakeNpm } from "./fixtures/fake-npm.ts";
 import { type Gateway, KEYS, startGateway } from "./harness.ts";
 import { compareRoutes, walkRoutes } from "./routes-matrix.ts";
 
+let npm: FakeNpm;
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  npm = await fakeNpm();
+  gateway = await startGateway({ env: { PATH: npm.path } });
 });
-afterAll(() => gateway[Symbol.asyncDispose]());
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await npm.remove();
+});
 
 describe("the routes of the running gateway", () => {
   it("are the declared ones, each of them and no other [META-1]", async () => {

@@ -33,6 +33,7 @@ it("a start loads no provider, no runtime with a program and no WebSocket librar
   expect(own).toContain("channels/index.ts");
   expect(own.filter((id) => /^channels\/[a-z]+\//.test(id))).toEqual([]);
   expect(own).not.toContain("channels/room.ts");
+  expect(own).not.toContain("packages/room.ts");
   expect(own.filter((id) => /^(?:owners|store\/postgres|store\/copy)\//.test(id))).toEqual([]);
   expect(own.filter((id) => /^runtimes\/(?:acp|agent-cli|builtin)\//.test(id))).toEqual([]);
   expect(own.filter((id) => id.startsWith("cli/"))).toEqual([]);

@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: "This content type is not accepted here." },
   RATE_LIMITED: { status: 429, meaning: "Too many requests; wait `Retry-After` seconds." },
   AGENT_FAILED: { status: 500, meaning: "The agent process died or reported an error." },
+  INSTALL_FAILED: { status: 500, meaning: "A package could not be installed; see `stderr`." },
   INTERNAL: { status: 500, meaning: "Internal error; look for the request id in the log." },
   UPSTREAM_UNAVAILABLE: { status: 502, meaning: "A service that the request needs did not answer." },
   CAPACITY: { status: 503, meaning: "All session places are busy." },

@@ -23,6 +23,7 @@ export * from "./schemas/feed.ts";
 export * from "./schemas/history.ts";
 export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";
+export * from "./schemas/packages.ts";
 export * from "./schemas/sessions.ts";
 export * from "./schemas/steps.ts";
 export * from "./schemas/usage.ts";

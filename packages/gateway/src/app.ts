@@ -5,6 +5,7 @@ import { createAgents } from "./agents/index.ts";
 import { createAppDevices } from "./app-devices.ts";
 import { createAppJobs } from "./app-jobs.ts";
 import { createAppOwners } from "./app-owners.ts";
+import { createAppPackages, type Host } from "./app-packages.ts";
 import { shutdownPhases } from "./app-shutdown.ts";
 import { openRows } from "./app-store.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
@@ -36,7 +37,7 @@ import { createUsage } from "./usage/index.ts";
 import { VERSION } from "./version.ts";
 import { createWebhooks } from "./webhooks/index.ts";
 
-export interface AppDeps {
+export interface AppDeps extends Host {
   store: ConfigStore;
   paths: Paths;
   env: Env;
@@ -53,7 +54,8 @@ export interface AppDeps {
 }
 
 /** The composition root: creates every room and wires it to the others. */
-export async function createApp({ store, paths, env, clock, log, writer, homeId, onSecret, fatal }: AppDeps) {
+export async function createApp(deps: AppDeps) {
+  const { store, paths, env, clock, log, writer, homeId, onSecret, fatal } = deps;
   const config = () => store.current;
   const agent = (id: string) => config().agents.find((entry) => entry.id === id);
   const requireAgent = (id: string) => {
@@ -129,6 +131,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
   });
   const secretsFile = connectorSecretsFile(paths, env);
   const connectors = createConnectors({ config, secretsFile, onSecret, log });
+  const packages = createAppPackages({ ...deps, feed });
   const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
   const sessions = createSessions({
     feed,
@@ -301,6 +304,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
     ...routes.webhookRoutes({ webhooks, clock }),
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),
     ...routes.usageRoutes({ usage, agentExists: (id) => agent(id) !== undefined }),
+    ...packages.endpoints,
     ...routes.monitoringRoutes({ monitoring }),
   ];
   const server = createHttpServer({
@@ -350,6 +354,7 @@ export async function createApp({ store, paths, env, clock, log, writer, homeId,
       rows.started();
       void channels.start();
       owners.begin();
+      void packages.recover();
       void media
         .sweep(config().agents.map(({ id }) => id))
         .catch((error) => log.warn({ err: error }, "could not clean up old uploads"));

@@ -27,6 +27,8 @@ import { STOP_DEADLINE_MS } from "./lib/watchdog-thread.ts";
 const EXIT_CONFIG = 78;
 /** `EX_SOFTWARE`: the gateway cannot continue; a supervisor restarts it. */
 const EXIT_BROKEN = 70;
+/** `EX_TEMPFAIL`: the gateway was updated, and wants a new start. */
+const EXIT_RESTART = 75;
 /** How long log lines and the lock have after the shutdown phases. */
 const LAST_MS = 200;
 /** How long after the start compiled code is stored for the next one; it costs this thread some 20 ms, once per version. */
@@ -59,6 +61,7 @@ export async function serve(args: readonly string[], writer?: Worker): Promise<v
   let watchdog: Watchdog | undefined;
   let lock: HomeLock | undefined;
   let stopping = false;
+  let exitCode = 0;
   const logs = { flush: () => Promise.resolve() };
 
   const stop = async (code: number) => {
@@ -74,7 +77,7 @@ export async function serve(args: readonly string[], writer?: Worker): Promise<v
     await Promise.race([last, sleep(clock, LAST_MS)]);
     endNow(code);
   };
-  process.on("SIGTERM", () => void stop(0));
+  process.on("SIGTERM", () => void stop(exitCode));
   process.on("SIGINT", () => void stop(0));
 
   try {
@@ -116,6 +119,11 @@ export async function serve(args: readonly string[], writer?: Worker): Promise<v
       writer,
       homeId: lock.identity,
       onSecret: logger.addSecret,
+      mask: logger.mask,
+      restart() {
+        exitCode = EXIT_RESTART;
+        process.kill(process.pid, "SIGTERM");
+      },
       fatal: () => void stop(EXIT_BROKEN),
     });
     shutdown = () => runPhases(app.shutdown(), clock, log);

@@ -41,6 +41,7 @@ it("an empty file means every default of the reference", () => {
       media: { maxUploadBytes: 20_971_520, quotaBytes: 5_368_709_120 },
       models: [],
       orchestration: { enabled: false },
+      packages: { gateway: "agent-gateway", agentCli: "@anthropic-ai/claude-code" },
       customConnectors: {},
       connectorsDefaultEnabled: true,
       spend: { currency: "USD", prices: {}, timezone: "UTC" },

@@ -23,6 +23,8 @@ import { escapeXml } from "../../../packages/gateway/src/lib/xml.ts";
 import { inboundExtension } from "../../../packages/gateway/src/media/inbound.ts";
 import { declaredType, storedExtension } from "../../../packages/gateway/src/media/types.ts";
 import { parseModelName } from "../../../packages/gateway/src/models/aliases.ts";
+import { readChangelog } from "../../../packages/gateway/src/packages/changelog.ts";
+import { isVersion } from "../../../packages/gateway/src/packages/version.ts";
 import { createDeltaReader } from "../../../packages/gateway/src/runtimes/agent-cli/delta-lines.ts";
 import { parseLine } from "../../../packages/gateway/src/runtimes/agent-cli/protocol.ts";
 import { safeSentence } from "../../../packages/gateway/src/runtimes/agent-cli/safe-sentence.ts";
@@ -77,6 +79,7 @@ const PARSERS: Record<string, (text: string) => unknown> = {
   "log fields": (text) => redactFields({ [text]: text, list: text.split(" ") }),
   XML: escapeXml,
   "search query": (text) => [codePoints(fold(text)), gramsOf(fold(text))],
+  changelog: (text) => [readChangelog(text), readChangelog(`## 1.0.0\n${text}`), isVersion(text)],
   "session name": nameFrom,
   "slash command": quietly(parseCommand),
   "range header": (text) => parseRange(`bytes=${text}`, 1000),

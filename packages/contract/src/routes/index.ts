@@ -9,6 +9,7 @@ import * as history from "./history.ts";
 import * as media from "./media.ts";
 import * as messages from "./messages.ts";
 import * as ops from "./ops.ts";
+import * as packages from "./packages.ts";
 import * as sessions from "./sessions.ts";
 import * as usage from "./usage.ts";
 import * as webhooks from "./webhooks.ts";
@@ -26,6 +27,7 @@ export const routes = {
   ...devicechat,
   ...events,
   ...ops,
+  ...packages,
   ...usage,
   ...webhooks,
 };

@@ -18,8 +18,24 @@ const price = z.looseObject({
   cacheWrite: amount().optional().describe("Input that the provider's cache took; like `input` when unset."),
 });
 
+/** A name in npm's registry, and nothing that npm would take for anything else. */
+const npmPackage = (name: string) =>
+  z
+    .string()
+    .max(214)
+    .regex(/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/, {
+      error: "must be the name of an npm package, without a version",
+    })
+    .default(name);
+
 /** Sections of `gateway` that each belong to one feature. */
 export const featureSections = {
+  packages: z
+    .looseObject({
+      gateway: npmPackage("agent-gateway").describe("npm package of the gateway."),
+      agentCli: npmPackage("@anthropic-ai/claude-code").describe("npm package of the agent CLI."),
+    })
+    .prefault({}),
   customConnectors: z
     .record(
       z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, { error: "must be a slug" }),

@@ -40,6 +40,8 @@ export interface Log {
   configure(settings: LogSettings): void;
   /** Masks a value wherever it would be written from now on. */
   addSecret(value: string): void;
+  /** Masks such values in a text that goes elsewhere. */
+  mask(text: string): string;
   /** Resolves when everything logged so far is on disk. */
   flush(): Promise<void>;
   /** Writes the rest and stops. */
@@ -171,6 +173,7 @@ export function createLogger(options: LogOptions): Log {
       if (next.retentionDays !== kept) sweep();
     },
     addSecret: secrets.add,
+    mask: secrets.mask,
     flush,
     async close() {
       stopSweeping();

@@ -26,6 +26,8 @@ export interface SpawnOptions {
   clock?: Clock;
   /** Closing its output says nothing about it. Otherwise such a program is ended soon. */
   mayCloseOutput?: true;
+  /** It goes on when the gateway dies: what it does must not be left half done. */
+  mayOutlive?: true;
 }
 
 export interface ProcessExit {
@@ -58,7 +60,8 @@ export interface ManagedProcess {
  */
 export async function spawnProcess(options: SpawnOptions): Promise<ManagedProcess> {
   const { command, cwd, env, log, reaper, clock = systemClock } = options;
-  const [program, ...args] = await guarded(await resolveProgram(command, cwd, env));
+  const resolved = await resolveProgram(command, cwd, env);
+  const [program, ...args] = options.mayOutlive ? resolved : await guarded(resolved);
   const mark = reaper?.mark();
   const child = spawn(program!, args, {
     cwd,
@@ -173,7 +176,7 @@ export async function spawnProcess(options: SpawnOptions): Promise<ManagedProces
 export function runProgram(
   command: readonly string[],
   { env, cwd, timeoutMs }: { env: Readonly<Record<string, string>>; cwd?: string; timeoutMs: number },
-): Promise<{ code: number | null; stdout: string }> {
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const [program, ...args] = command;
   return new Promise((done) => {
     const options = { env, timeout: timeoutMs, killSignal: "SIGKILL" as const, maxBuffer: 1 << 20 };
@@ -181,8 +184,8 @@ export function runProgram(
       program!,
       args,
       cwd === undefined ? options : { ...options, cwd },
-      (error, stdout) =>
-        done({ code: error ? (typeof error.code === "number" ? error.code : null) : 0, stdout }),
+      (error, stdout, stderr) =>
+        done({ code: error ? (typeof error.code === "number" ? error.code : null) : 0, stdout, stderr }),
     );
     child.stdin?.on("error", () => {}).end();
   });

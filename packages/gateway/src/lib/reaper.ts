@@ -6,7 +6,7 @@ import { bootId } from "./boot-id.ts";
 import type { ChildMark, Reaper } from "./child-mark.ts";
 import { readNamed } from "./guarded/index.ts";
 import type { Logger } from "./logger.ts";
-import { runProgram } from "./process.ts";
+import { startTime } from "./start-time.ts";
 
 export type { ChildMark, Reaper };
 
@@ -180,21 +180,6 @@ function parseRecord(text: string): ChildRecord | null {
 async function allPids(): Promise<number[]> {
   if (process.platform !== "linux") return [];
   return (await readdir("/proc")).map(Number).filter((pid) => pid > 1);
-}
-
-/** Start time of a process, comparable for equality only; null when there is none, or only its zombie. */
-async function startTime(pid: number): Promise<string | null> {
-  if (process.platform === "linux") {
-    const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
-    // proc_pid_stat(5): the name, in parentheses, can hold anything; state is field 3, start time field 22.
-    const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
-    return fields?.[19] === undefined || fields[0] === "Z" ? null : fields[19];
-  }
-  const { code, stdout } = await runProgram(["/bin/ps", "-o", "lstart=", "-p", String(pid)], {
-    env: { LC_ALL: "C" },
-    timeoutMs: 2000,
-  });
-  return code === 0 && stdout.trim() !== "" ? stdout.trim() : null;
 }
 
 function killQuietly(pid: number): void {

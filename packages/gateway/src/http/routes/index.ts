@@ -8,6 +8,7 @@ export * from "./messages.ts";
 export * from "./meta.ts";
 export * from "./models.ts";
 export * from "./monitoring.ts";
+export * from "./packages.ts";
 export * from "./sessions.ts";
 export * from "./shares.ts";
 export * from "./usage.ts";
