@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { editDotenv, parseDotenv } from "../../../packages/gateway/src/config/dotenv.ts";
-import { readDotenv, writeDotenv } from "../../../packages/gateway/src/config/index.ts";
+import { changeDotenv, readDotenv, writeDotenv } from "../../../packages/gateway/src/config/index.ts";
 import { tempFolder } from "../../fixtures/temp-home.ts";
 
 const name = fc.stringMatching(/^[A-Z_][A-Z0-9_]{0,12}$/);
@@ -86,7 +86,7 @@ describe(".env files", () => {
   it("lose a key that is set to null, and refuse what is not one line", () => {
     expect(editDotenv("A=1\nB=2\nA=3\n", "A", null)).toBe("B=2\n");
     expect(() => editDotenv("", "A", "x\ny")).toThrow(TypeError);
-    for (const name of ["A B", "1A", "A=", "", "A-B"])
+    for (const name of ["A B", "1A", "A=", "", "-A"])
       expect(() => editDotenv("", name, "x")).toThrow(TypeError);
     expect(() => editDotenv("", "A", "x\ry")).toThrow(TypeError);
   });
@@ -96,6 +96,24 @@ describe(".env files", () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => writeDotenv(file, `K${index}`, `v${index}`)));
     expect(Object.keys(await readDotenv(file))).toHaveLength(20);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it("change several keys at once, by what the file holds at that moment, or not at all", async () => {
+    const file = join(await tempFolder(), ".env");
+    const counted = Array.from({ length: 20 }, () =>
+      changeDotenv(file, (now) => ({ N: `${Number(now.N ?? 0) + 1}`, "WITH-HYPHEN": "{x} ${Y}" })),
+    );
+    await Promise.all(counted);
+    expect(await readDotenv(file)).toEqual({ N: "20", "WITH-HYPHEN": "{x} ${Y}" });
+    const before = await stat(file);
+    await changeDotenv(file, () => undefined);
+    expect((await stat(file)).ino).toBe(before.ino);
+    await changeDotenv(file, () => ({ N: null, A: "1" }));
+    expect(await readFile(file, "utf8")).toBe("WITH-HYPHEN={x} ${Y}\nA=1\n");
+    await expect(changeDotenv(file, () => ({ A: null, B: "x\ny" }))).rejects.toThrow(TypeError);
+    // It could not be read again.
+    await expect(changeDotenv(file, () => ({ A: "x".repeat(4 * 1024 * 1024) }))).rejects.toThrow(RangeError);
+    expect(await readFile(file, "utf8")).toBe("WITH-HYPHEN={x} ${Y}\nA=1\n");
   });
 
   it("become their owner's alone when they are written, and are not written over when they cannot be read", async () => {

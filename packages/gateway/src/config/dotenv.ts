@@ -9,6 +9,10 @@ import { PathError } from "../lib/safe-path.ts";
  */
 const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*=(.*)$/s;
 export type Variables = Readonly<Record<string, string>>;
+/** New values by key; `null` removes one. */
+export type Changes = Readonly<Record<string, string | null>>;
+
+const KEY = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 function unquote(raw: string): string {
   const value = raw.trim();
@@ -29,7 +33,7 @@ export function parseDotenv(text: string): Variables {
 
 /** Sets one key and leaves every other line as it is; `null` removes it. */
 export function editDotenv(text: string, key: string, value: string | null): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) throw new TypeError("not a variable name");
+  if (!KEY.test(key)) throw new TypeError("not a variable name");
   if (value !== null && /[\r\n]/.test(value)) throw new TypeError("a value must be one line");
   const lines = text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const kept = lines.filter((line) => LINE.exec(line)?.[1] !== key).join("");
@@ -53,13 +57,25 @@ export async function readDotenv(path: string): Promise<Variables> {
 
 const oneWriter = createMutex();
 
-/** Sets (or with `null` removes) one key of a file, atomically, mode 0600. Rejects if the file cannot be written. */
-export function writeDotenv(path: string, key: string, value: string | null): Promise<void> {
+/**
+ * Changes keys of a file, atomically, mode 0600, under the one lock of all such files.
+ * @param change gets the variables as they are then; nothing is written when it returns nothing. Must not wait.
+ * @throws Error if the file cannot be read or written, or would become too large to be read.
+ */
+export function changeDotenv(path: string, change: (now: Variables) => Changes | undefined): Promise<void> {
   return oneWriter(async () => {
     const text = await readText(path).catch((error: unknown) => {
       if (error instanceof PathError && error.problem === "missing") return "";
       throw error;
     });
-    await writeFileAtomic(path, editDotenv(text, key, value), { mode: 0o600, forceMode: true });
+    const changes = change(parseDotenv(text));
+    if (changes === undefined) return;
+    const edited = Object.entries(changes).reduce((so, [key, value]) => editDotenv(so, key, value), text);
+    if (Buffer.byteLength(edited) > MAX_BYTES) throw new RangeError("the file would be too large");
+    await writeFileAtomic(path, edited, { mode: 0o600, forceMode: true });
   });
 }
+
+/** Sets (or with `null` removes) one key of a file, like {@link changeDotenv}. */
+export const writeDotenv = (path: string, key: string, value: string | null): Promise<void> =>
+  changeDotenv(path, () => ({ [key]: value }));

@@ -1,5 +1,5 @@
 export { auditPermissions, checkConfig, type PermissionAudit, startupWarnings } from "./check.ts";
-export { readDotenv, writeDotenv } from "./dotenv.ts";
+export { type Changes, changeDotenv, readDotenv, type Variables, writeDotenv } from "./dotenv.ts";
 export { parseForEdit, stringifyLike } from "./edit.ts";
 export { type FirstRun, firstRun } from "./first-run.ts";
 export { hasVariable } from "./interpolate.ts";

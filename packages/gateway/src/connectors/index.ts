@@ -1,8 +1,9 @@
 import { CHANNEL_NAMES } from "@agent-gateway/contract";
-import { type AgentConfig, type Config, readDotenv } from "../config/index.ts";
+import type { AgentConfig, Config } from "../config/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { McpServer } from "../runtimes/index.ts";
 import { type Entry, readEntry } from "./entry.ts";
+import { createTokenFile, secretKey } from "./token-file.ts";
 
 export interface ConnectorDeps {
   config: () => Config;
@@ -27,6 +28,7 @@ const NONE: Readonly<Record<string, McpServer>> = Object.freeze({});
  * placeholders (`CUSTOM__<connector>__<placeholder>`).
  */
 export function createConnectors({ config, secretsFile, onSecret, log }: ConnectorDeps): Connectors {
+  const tokens = createTokenFile(secretsFile);
   let source: unknown;
   let entries = new Map<string, Entry>();
 
@@ -56,12 +58,12 @@ export function createConnectors({ config, secretsFile, onSecret, log }: Connect
       refresh();
       const wanted = [...entries].filter(([id]) => mayUse(agent.allowTools, id) && enabledFor(agent, id));
       if (wanted.length === 0) return NONE;
-      const file = await readDotenv(secretsFile);
+      const file = await tokens.read();
       const servers: Record<string, McpServer> = {};
       for (const [id, entry] of wanted) {
         const secrets = new Map<string, string>();
         for (const name of entry.placeholders) {
-          const value = file[`CUSTOM__${id}__${name}`];
+          const value = file[secretKey(id, name)];
           if (value) secrets.set(name, value);
         }
         if (secrets.size < entry.placeholders.size) continue;
