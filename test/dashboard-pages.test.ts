@@ -128,4 +128,111 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     });
     await heading(page, "Overview").waitFor();
   });
+
+  it("tells what runs, what waits and what happened, and what a fresh gateway needs next [DASH-OVER-1] [DASH-OVER-2]", async () => {
+    await using fresh = await startGateway({ agent: { runtime: { type: "starter" } } });
+    await using seen = await visit(browser, fresh, { viewport: WIDE });
+    const { page, problems } = seen;
+    const steps = page.getByRole("region", { name: "Next steps" });
+    await steps.waitFor();
+    expect(await steps.locator(".done h3").allTextContents()).toEqual(["Connect a modeldone"]);
+    const fact = (name: string) =>
+      page.locator(".fact", { has: page.getByText(name, { exact: true }) }).locator("dd");
+    await expect.poll(() => fact("Turns").textContent()).toBe("0");
+    expect(await fact("Nearly all turns within").textContent()).toBe("none yet");
+    await page.getByText("Nothing waits for you.").waitFor();
+    await page.getByText("No agent is answering.").waitFor();
+    await page.getByText("The plots begin", { exact: false }).waitFor();
+
+    const answer = fresh.json("POST", "/api/v1/agents/second/messages", {
+      body: { message: "SLOW 40 50", chat_id: "me" },
+    });
+    const running = page.getByRole("region", { name: "Running now" });
+    await running.getByRole("link", { name: "Read along" }).waitFor();
+    expect((await answer).status).toBe(200);
+    await running.getByText("No agent is answering.").waitFor();
+    await expect.poll(() => fact("Turns").textContent()).toBe("1");
+    expect(await fact("Messages received").textContent()).toBe("1");
+    await expect
+      .poll(() => steps.locator(".done h3").allTextContents())
+      .toEqual(["Connect a modeldone", "Say hellodone"]);
+    await steps.getByRole("button", { name: "Hide the next steps" }).click();
+    await steps.waitFor({ state: "detached" });
+
+    await page.route("**/api/v1/agents/*/channels/deliveries?*", (route) =>
+      route.fulfill({ json: { deliveries: [{ sendable: true }, { sendable: false }, { sendable: true }] } }),
+    );
+    await page.route("**/botchat/pending*", (route) =>
+      route.fulfill({
+        json: {
+          pending: [{ senderId: "100", senderName: "Ann", code: "ABC234", createdAt: 1, expiresAt: 2 }],
+        },
+      }),
+    );
+    await page.route(/\/status$/, async (route) => {
+      const reply = await route.fetch();
+      const body = (await reply.json()) as { agents: { problem: string | null; channels: object }[] };
+      body.agents[0]!.channels = { botchat: {} };
+      body.agents[1]!.problem = "Its program is missing.";
+      await route.fulfill({ json: body });
+    });
+    await page.reload();
+    const waiting = page.getByRole("region", { name: "Waiting for you" });
+    await waiting.getByText("2 replies of assistant may not have arrived").waitFor();
+    await waiting.getByText("second cannot start").waitFor();
+    await waiting.getByRole("link", { name: /^Look:/ }).click();
+    await heading(page, "Channels").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("creates an agent, changes it with its greeting, and deletes it [DASH-AGENT-1]", async () => {
+    await using seen = await visit(browser, gateway, { hash: "#/agents", viewport: WIDE });
+    const { page, problems } = seen;
+    await page.getByText("New agent").first().click();
+    const create = page.getByRole("form", { name: "New agent" });
+    await create.getByLabel("Id,", { exact: false }).fill("Not an id");
+    await create.getByRole("button", { name: "Create" }).click();
+    await create.getByRole("alert").getByText("must be a-z", { exact: false }).waitFor();
+    await create.getByLabel("Id,", { exact: false }).fill("helper");
+    await create.getByLabel("Name,", { exact: false }).fill("Helper");
+    await create.getByRole("button", { name: "Create" }).click();
+    await heading(page, "Helper (helper)").waitFor();
+
+    const show = async () => (await gateway.json("GET", "/api/v1/agents/helper")).body.agent;
+    const about = page.getByRole("form", { name: "Name and model" });
+    await about.getByLabel("Name", { exact: true }).fill("Aide");
+    await about.getByRole("button", { name: "Save" }).click();
+    await heading(page, "Aide (helper)").waitFor();
+    const runs = page.getByRole("form", { name: "What runs it" });
+    await runs.getByLabel("Runs on").selectOption("starter");
+    await runs.getByRole("button", { name: "Save" }).click();
+    await runs.getByText("Saved.").waitFor();
+    const tools = page.getByRole("form", { name: "Tools" });
+    await tools.getByLabel("Only these:").check();
+    await tools.getByLabel("Names of tools", { exact: false }).fill("Read\n Bash(git *) \n\n");
+    await tools.getByRole("button", { name: "Save" }).click();
+    await tools.getByText("Saved.").waitFor();
+    const greeting = page.getByRole("form", { name: "Greeting" });
+    await greeting.getByLabel("What the agent is told").fill("Say hello.");
+    await greeting.getByRole("button", { name: "Save" }).click();
+    await greeting.getByText("Saved.").waitFor();
+    expect(await show()).toMatchObject({
+      name: "Aide",
+      runtime: { type: "starter" },
+      allow_tools: ["Read", "Bash(git *)"],
+    });
+    expect((await gateway.json("GET", "/api/v1/agents/helper/greeting")).body.text).toBe("Say hello.");
+
+    await page.getByRole("button", { name: "Delete this agent…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await heading(page, "Agents").waitFor();
+    await page
+      .getByRole("list", { name: "Agents" })
+      .getByText("Aide (helper)")
+      .waitFor({ state: "detached" });
+    expect((await gateway.json("GET", "/api/v1/agents/helper")).status).toBe(404);
+    const sessions = page.getByRole("region", { name: "Sessions of all agents" });
+    await sessions.getByRole("link", { name: "SAY hello" }).first().waitFor();
+    expect(problems).toEqual([]);
+  });
 });

@@ -5,6 +5,15 @@ export const dashboardPages = {
   "DASH-NAV-2":
     "a page that has been renamed is found at its old address, and an unknown address leads to the first page",
   "DASH-NAV-3": "a page's module is loaded by the first look at it, and a page that cannot be loaded says so",
+  "DASH-OVER-1":
+    "the first page tells what runs, what waits for a person, and what happened in the last 24 hours, from figures that the gateway has; where there are none it says so",
+  "DASH-OVER-2": "a fresh gateway offers the next three steps, each of which is marked once it is done",
+  "DASH-AGENT-1":
+    "agents are created, changed and deleted on the page, with their greeting, and the sessions of all are listed",
+  "AGENT-RUN-1":
+    "an admin key changes what runs an agent; what is not named stays, unless type or provider change, and keys of providers are stored apart and never shown",
+  "AGENT-GREET-1":
+    "the greeting file is read and replaced over the API, below 64 KiB and never through a link; an empty text removes it",
   "MON-ACT-1":
     "/status?include=activity tells messages, replies, turns, their duration and the memory of the last 24 hours by steps of five minutes, counted since the start",
   "DASH-AXE-1":

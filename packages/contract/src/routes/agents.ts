@@ -92,6 +92,7 @@ export const setGreeting = route({
   params: agentParams,
   body: greetingText,
   responses: { 200: greetingText },
+  errors: ["CONFLICT"],
   cli: { noun: "agents", verb: "set-greeting", args: ["agentId", "text"] },
 });
 

@@ -15,6 +15,7 @@ export function shortTime(ms: number): string {
 /** A day that is written `YYYY-MM-DD`. */
 export const formatDay = (text: string): string => wholeDay.format(Date.parse(text));
 
+export const clockTime = (ms: number): string => time.format(new Date(ms));
 export const fullTime = (ms: number): string => full.format(new Date(ms));
 export const formatNumber = (value: number): string => number.format(value);
 

@@ -11,6 +11,7 @@ import {
 import { readGreeting, writeGreeting } from "../lib/greeting-file.ts";
 import { makeFolder } from "../lib/guarded/index.ts";
 import { isRecord } from "../lib/is-record.ts";
+import { PathError } from "../lib/safe-path.ts";
 import { applyChannelPatch, type ChannelPatch, channelPatches } from "./channel-patch.ts";
 import {
   type CreateAgent,
@@ -60,7 +61,7 @@ export interface Agents {
   remove(agentId: string): Promise<void>;
   /** The text of the agent's greeting file; empty when there is none. */
   greeting(agentId: string): Promise<string>;
-  /** Replaces the greeting file; an empty text removes it. */
+  /** Replaces the greeting file; an empty text removes it. Rejects with `CONFLICT` where no plain file can be. */
   setGreeting(agentId: string, text: string): Promise<void>;
 }
 
@@ -111,6 +112,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   /** Keeps a key out of the configuration: its value goes into the agent's own `.env`, and the result refers to it. */
   async function storeApiKey(agentId: string, apiKey: string): Promise<string> {
     const name = variableName(agentId, "RUNTIME_API_KEY");
+    await makeFolder(paths.agentDir(agentId));
     await writeDotenv(agentEnvFile(paths, agentId), name, apiKey);
     return `\${${name}}`;
   }
@@ -208,6 +210,18 @@ export function createAgents(deps: AgentsDeps): Agents {
       });
     },
     greeting: async (agentId) => readGreeting(find(agentId).workspace),
-    setGreeting: async (agentId, text) => writeGreeting(find(agentId).workspace, text),
+    async setGreeting(agentId, text) {
+      const { workspace } = find(agentId);
+      try {
+        await makeFolder(workspace);
+        await writeGreeting(workspace, text);
+      } catch (error) {
+        if (!(error instanceof PathError)) throw error;
+        throw new GatewayError(
+          "CONFLICT",
+          "In the agent's workspace, a link or something else is where GREETING.md should be; remove it first.",
+        );
+      }
+    },
   };
 }

@@ -57,8 +57,8 @@ function AgentRow({ agent }: { agent: Agent }) {
       >
         Chat
       </a>
-      <a class="button" aria-label={`Change ${name || id}`} href={hashOf(pageRoute("agents", id))}>
-        Change
+      <a class="button" aria-label={`Edit ${name || id}`} href={hashOf(pageRoute("agents", id))}>
+        Edit
       </a>
     </li>
   );

@@ -13,7 +13,7 @@ const COLUMNS: Column<Hour>[] = [
   { title: "Replies", numeric: true, cell: ({ replies }) => formatNumber(replies) },
   { title: "Turns", numeric: true, cell: ({ turns }) => formatNumber(turns) },
   { title: "Failed", numeric: true, cell: ({ failed }) => formatNumber(failed) },
-  { title: "Slowest turns", numeric: true, cell: ({ p95Ms }) => orNone(p95Ms, shortDuration) },
+  { title: "Nearly all turns within", numeric: true, cell: ({ p95Ms }) => orNone(p95Ms, shortDuration) },
   { title: "Most memory", numeric: true, cell: ({ memory }) => orNone(memory, fileSize) },
 ];
 
@@ -30,7 +30,7 @@ export function Charts({ activity }: { activity: Activity }) {
         <div class="charts">
           <TimePlot
             title="Messages and turns"
-            unit="in five minutes"
+            unit="every five minutes"
             said={`${formatNumber(sumOf(received))} messages received, ${formatNumber(sumOf(turns))} turns`}
             times={times}
             series={[
@@ -41,7 +41,7 @@ export function Charts({ activity }: { activity: Activity }) {
           />
           <TimePlot
             title="How long turns took"
-            unit="in five minutes"
+            unit="every five minutes"
             said={orNone(worst(p95Ms), (value) => `nearly all within ${shortDuration(value)}`)}
             times={times}
             series={[

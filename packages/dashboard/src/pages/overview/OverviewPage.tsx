@@ -60,10 +60,7 @@ function LastDay({ startedAt }: { startedAt: number }) {
         <Fact name="Replies" value={formatNumber(sumOf(replies))} />
         <Fact name="Turns" value={formatNumber(sumOf(turns))} />
         <Fact name="Failed turns" value={formatNumber(sumOf(failed))} />
-        <Fact
-          name="Slowest turns"
-          value={slowest === null ? "none yet" : `up to ${shortDuration(slowest)}`}
-        />
+        <Fact name="Nearly all turns within" value={slowest === null ? "none yet" : shortDuration(slowest)} />
         <Fact name="Memory now" value={fileSize(memory.at(-1) ?? 0)} />
       </dl>
       <Charts activity={shown} />

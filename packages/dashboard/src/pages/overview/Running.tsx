@@ -28,7 +28,7 @@ export function Running({ agents }: { agents: readonly Agent[] }) {
               <p>
                 <strong class="busy">{agentName(agentId)}</strong>
                 <span class="hint">
-                  {chatId}, last sign of life {ago(lastActivity)}
+                  {chatId}, last activity {ago(lastActivity)}
                 </span>
               </p>
               <a

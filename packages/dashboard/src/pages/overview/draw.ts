@@ -1,6 +1,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { effect } from "@preact/signals";
+import { clockTime } from "../../components/format.ts";
 import { theme } from "../../state/theme.ts";
 
 export interface Line {
@@ -57,7 +58,10 @@ export function drawPlot(
       legend: { show: false },
       cursor: { show: false },
       scales: { y: { range: (_, __, most) => [0, Math.max(most * 1.05, 1)] } },
-      axes: [axis, { ...axis, size: 68, values: (_, ticks) => ticks.map(show) }],
+      axes: [
+        { ...axis, space: 60, values: (_, ticks) => ticks.map((at) => clockTime(at * 1000)) },
+        { ...axis, size: 68, values: (_, ticks) => ticks.map(show) },
+      ],
       series: [
         {},
         ...lines.map(({ name, colour: own, values }) => ({
