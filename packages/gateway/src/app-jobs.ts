@@ -27,6 +27,9 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
   history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
   shares: Kept;
   usage: Kept;
+  oauth: { refresh: Pick<JobKind, "standing" | "first" | "next" | "run"> };
+  /** This gateway, where several share the store. */
+  node: string;
 }
 
 /** The scheduler with every kind of job that the rooms have. */
@@ -39,6 +42,7 @@ export function createAppJobs({
   history,
   shares,
   usage,
+  oauth,
   ...deps
 }: AppJobsDeps) {
   const { clock } = deps;
@@ -60,6 +64,16 @@ export function createAppJobs({
         ...history.retention,
       },
       housekeeping("usage.days", usage.housekeeping),
+      {
+        // The file with the tokens belongs to this home.
+        name: "connectors.refresh",
+        scope: "node",
+        runs: "atLeastOnce",
+        limitMs: 10 * MINUTE_MS,
+        concurrency: 1,
+        backOff: { firstMs: 1_000, mostMs: MINUTE_MS },
+        ...oauth.refresh,
+      },
       ...(rows.housekeeping ? [housekeeping("store.units", rows.housekeeping)] : []),
       forgetClosed(rows, clock),
       {
@@ -79,7 +93,6 @@ export function createAppJobs({
     agents: () => served().map(({ id }) => id),
     holder: randomUUID(),
     random: Math.random,
-    node: "local",
     // Otherwise the lock on the home keeps every other process away from its database.
     alone: rows.shared === undefined,
   });

@@ -4,15 +4,15 @@ import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppDevices } from "./app-devices.ts";
 import { createAppJobs } from "./app-jobs.ts";
+import { createAppOAuth } from "./app-oauth.ts";
 import { createAppOwners } from "./app-owners.ts";
 import { createAppPackages, type Host } from "./app-packages.ts";
 import { shutdownPhases } from "./app-shutdown.ts";
 import { openRows } from "./app-store.ts";
-import { createAppTerminal } from "./app-terminal.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
 import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
-import { createConnectors } from "./connectors/index.ts";
+import { createConnectors, createTokenFile } from "./connectors/index.ts";
 import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint, routes } from "./http/index.ts";
@@ -133,6 +133,8 @@ export async function createApp(deps: AppDeps) {
   const secretsFile = connectorSecretsFile(paths, env);
   const connectors = createConnectors({ config, secretsFile, onSecret, log });
   const packages = createAppPackages({ ...deps, feed });
+  const node = home ? home.id : "local";
+  const oauth = createAppOAuth({ ...deps, file: createTokenFile(secretsFile), node, port: () => port });
   const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
   const sessions = createSessions({
     feed,
@@ -157,8 +159,6 @@ export async function createApp(deps: AppDeps) {
   const agentModels = createAgentModels({ models, own: runtimes.models });
   const runCommand = createCommandRunner(sessions, agentModels);
   const access = createAccess({ config: store, clock, log, onKnock: feed.channels.knocked });
-  const own = { rows, sessions, history, config, agent, clock, log };
-  const terminal = createAppTerminal({ ...own, serves: owners.serves, access: access.load });
   const channels = createChannels({
     store: rows,
     feed,
@@ -181,7 +181,6 @@ export async function createApp(deps: AppDeps) {
     journal: join(paths.home, "run/sends"),
     tempDir: join(paths.home, "run/tmp"),
     attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
-    cli: terminal.cli,
     runCommand: async (entry, chatId, command) =>
       (await runCommand(entry, chatId, undefined, command)).result,
   });
@@ -206,6 +205,8 @@ export async function createApp(deps: AppDeps) {
     history,
     shares,
     usage,
+    oauth,
+    node,
   });
 
   const devices = createAppDevices({
@@ -306,15 +307,14 @@ export async function createApp(deps: AppDeps) {
     }),
     ...devices.endpoints,
     ...routes.webhookRoutes({ webhooks, clock }),
+    ...oauth.endpoints,
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),
     ...routes.usageRoutes({ usage, agentExists: (id) => agent(id) !== undefined }),
     ...packages.endpoints,
     ...routes.monitoringRoutes({ monitoring }),
-    ...terminal.endpoints,
   ];
   const server = createHttpServer({
     endpoints,
-    sockets: terminal.sockets,
     authenticator,
     sessions: dashboards,
     config,

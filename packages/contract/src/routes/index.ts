@@ -2,6 +2,7 @@ import type { RouteDecl } from "../route.ts";
 import * as agents from "./agents.ts";
 import * as channelHealth from "./channel-health.ts";
 import * as channels from "./channels.ts";
+import * as connectorOAuth from "./connector-oauth.ts";
 import * as deliveries from "./deliveries.ts";
 import * as devicechat from "./devicechat.ts";
 import * as events from "./events.ts";
@@ -10,9 +11,7 @@ import * as media from "./media.ts";
 import * as messages from "./messages.ts";
 import * as ops from "./ops.ts";
 import * as packages from "./packages.ts";
-import * as pairing from "./pairing.ts";
 import * as sessions from "./sessions.ts";
-import * as terminal from "./terminal.ts";
 import * as usage from "./usage.ts";
 import * as webhooks from "./webhooks.ts";
 
@@ -25,13 +24,12 @@ export const routes = {
   ...agents,
   ...channelHealth,
   ...channels.accessRoutes,
+  ...connectorOAuth,
   ...deliveries,
   ...devicechat,
   ...events,
   ...ops,
   ...packages,
-  ...terminal.terminalRoutes,
-  ...pairing,
   ...usage,
   ...webhooks,
 };

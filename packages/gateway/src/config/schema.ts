@@ -211,7 +211,9 @@ export const gatewaySection = z.looseObject({
   oauthReturnUrl: z
     .string()
     .optional()
-    .describe(unread("Where a connector's sign-in finally redirects the browser."))
+    .describe(
+      "Where the browser goes when the sign-in to a connector has ended; `connector_oauth_error` tells what went wrong. Unset, it sees a plain page of the gateway.",
+    )
     .meta(RESTART),
   headless: z.boolean().default(true).describe(unread("False runs agent programs in a terminal.")),
   api: apiSection,

@@ -5,6 +5,9 @@ import type { McpServer } from "../runtimes/index.ts";
 import { type Entry, readEntry } from "./entry.ts";
 import { createTokenFile, secretKey } from "./token-file.ts";
 
+export { createOAuth, type OAuth, type OAuthDeps, type Outcome } from "./oauth/index.ts";
+export { createTokenFile } from "./token-file.ts";
+
 export interface ConnectorDeps {
   config: () => Config;
   /** File with the secrets. */

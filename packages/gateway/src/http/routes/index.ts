@@ -1,5 +1,6 @@
 export * from "./agents.ts";
 export * from "./channels/index.ts";
+export * from "./connector-oauth.ts";
 export * from "./dashboard.ts";
 export * from "./events.ts";
 export * from "./history.ts";
@@ -9,9 +10,7 @@ export * from "./meta.ts";
 export * from "./models.ts";
 export * from "./monitoring.ts";
 export * from "./packages.ts";
-export * from "./pairing.ts";
 export * from "./sessions.ts";
 export * from "./shares.ts";
-export * from "./terminal.ts";
 export * from "./usage.ts";
 export * from "./webhooks.ts";
