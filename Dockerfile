@@ -1,7 +1,7 @@
 # The gateway with its state in /data. TLS is expected in front of it.
 FROM node:26-trixie-slim AS build
 WORKDIR /src
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json CHANGELOG.md LICENSE ./
 COPY packages ./packages
 COPY scripts ./scripts
 COPY test/openapi/package.json ./test/openapi/package.json

@@ -1,6 +1,6 @@
 // Bundles the gateway and its page into packages/gateway/dist.
 import { existsSync } from "node:fs";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { build as viteBuild } from "vite";
@@ -100,6 +100,10 @@ if (existsSync(join(root, "packages/dashboard/vite.config.ts"))) {
       rolldownOptions: { onLog: failOnWarning },
     },
   });
+}
+// npm packs what is in the folder of the package.
+for (const name of ["CHANGELOG.md", "LICENSE"]) {
+  await cp(join(root, name), join(gateway, name), { preserveTimestamps: true });
 }
 await writeFile(join(fresh, ".built"), "");
 await rm(dist, { recursive: true, force: true });

@@ -1,33 +1,13 @@
 import { existsSync } from "node:fs";
-import { mkdir, readFile, stat, symlink } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, type TestContext, vi } from "vitest";
+import { expect, it, vi } from "vitest";
+import { oldNode, pathWith } from "./fixtures/old-node.ts";
 import { alive, bin, put, root, until } from "./harness.ts";
-import { LISTENING, ownFolder, type Program, runProgram, shellEnvironment, startProgram } from "./program.ts";
+import { LISTENING, ownFolder, type Program, runProgram, startProgram } from "./program.ts";
 
 const INSTALL_MS = 280_000;
 vi.setConfig({ testTimeout: INSTALL_MS + 60_000 });
-const CAN_START = { from: 20, before: 24 };
-
-/** A Node.js of this machine that is too old for the product but can start it; without one the test is skipped. */
-async function oldNode(skip: TestContext["skip"]): Promise<string> {
-  const folders = new Set([...(shellEnvironment().PATH ?? "").split(":"), "/usr/bin", "/usr/local/bin"]);
-  for (const node of [...folders].filter(Boolean).map((folder) => join(folder, "node"))) {
-    if (!existsSync(node)) continue;
-    const { stdout } = await runProgram([node, "--version"]);
-    const major = Number(/^v(\d+)\./.exec(stdout)?.[1]);
-    if (major >= CAN_START.from && major < CAN_START.before) return node;
-  }
-  return skip(`no Node.js from ${CAN_START.from} to ${CAN_START.before - 1} is on this machine`);
-}
-
-/** A PATH whose first `node` is this one. */
-async function pathWith(node: string): Promise<string> {
-  const folder = await ownFolder();
-  await symlink(node, join(folder, "node"));
-  return `${folder}:${shellEnvironment().PATH}`;
-}
-
 /** Ctrl-C in a terminal: the whole group hears it. */
 async function interrupt(program: Program, home: string): Promise<void> {
   const { pid } = JSON.parse(await readFile(join(home, "run/gateway.json"), "utf8")) as { pid: number };

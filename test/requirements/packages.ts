@@ -19,4 +19,6 @@ export const packages: Readonly<Record<string, string>> = {
     "npm and what it installs get neither the gateway's keys nor those of model providers; the tried gateway gets the environment of the running one",
   "PKG-11":
     "versions are compared as https://semver.org says, and a changelog's headings are read in each of their usual forms",
+  "PKG-12":
+    "the packed gateway, installed globally without scripts, runs with Node.js 20 by the Node.js that comes along; without optional dependencies it says in one sentence what to do",
 };

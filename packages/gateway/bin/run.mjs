@@ -12,7 +12,8 @@ function pinnedNode() {
   const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
   try {
     const manifest = module.createRequire(import.meta.url).resolve(`${name}/package.json`);
-    return join(dirname(manifest), "bin", process.platform === "win32" ? "node.exe" : "node");
+    const file = join(dirname(manifest), "bin", process.platform === "win32" ? "node.exe" : "node");
+    return existsSync(file) ? file : undefined;
   } catch {
     return undefined;
   }
@@ -35,13 +36,18 @@ async function buildCheckout() {
 }
 
 if (Number(process.versions.node.split(".")[0]) < 24) {
-  const node = pinnedNode();
-  if (!node) {
-    console.error(`agent-gateway needs Node.js 24 or newer; this is ${process.version}.`);
+  const tooOld = (remedy) => {
+    console.error(`agent-gateway needs Node.js 24 or newer, and this is ${process.version}: ${remedy}.`);
     process.exit(1);
-  }
+  };
+  const node =
+    pinnedNode() ??
+    tooOld(
+      "install a newer one, or install agent-gateway again without --omit=optional, and npm brings its own",
+    );
   const child = spawn(node, [process.argv[1], ...process.argv.slice(2)], { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.once("error", () => tooOld("install a newer one, because the one that npm brought cannot run here"));
   child.once("exit", (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
 } else {
   if (!existsSync(main)) await buildCheckout();

@@ -32,7 +32,7 @@ async function load(): Promise<Library> {
     loaded = undefined;
     throw new GatewayError(
       "INTERNAL",
-      "The library for linked devices is not installed: run npm install --ignore-scripts baileys.",
+      "The library for linked devices is not installed: install the gateway again without --omit=optional.",
       { cause },
     );
   }
