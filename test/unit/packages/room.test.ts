@@ -184,7 +184,10 @@ describe("an update of the gateway", () => {
     expect(npm.checks()).toEqual([
       `1.3.0 config check home=${home} config=${join(home, "other.json")} key=k`,
     ]);
-    for (const { env } of npm.calls()) expect(env).toEqual(["npm_config_cache"]);
+    for (const { args, env } of npm.calls()) {
+      const withoutScripts = args[0] === "install" ? ["npm_config_ignore_scripts"] : [];
+      expect(env).toEqual(["npm_config_cache", ...withoutScripts]);
+    }
     expect(await room.list(false)).toMatchObject([{ current: "1.3.0", running: "1.2.0" }, {}]);
     // The process is about to end.
     expect(await error(room.update("gateway"))).toMatchObject({ code: "CONFLICT" });

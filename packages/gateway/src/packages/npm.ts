@@ -94,7 +94,8 @@ export function createNpm({ run, env, tempDir }: NpmDeps): Npm {
     },
     install: (name, version, onStart) =>
       run(["npm", "install", "-g", `${name}@${version}`], {
-        env,
+        // Nothing in the gateway needs to run code of its own while it is installed.
+        env: { ...env, npm_config_ignore_scripts: "true" },
         timeoutMs: INSTALL_MS,
         mayOutlive: true,
         ...(onStart && { onStart }),
