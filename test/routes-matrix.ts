@@ -41,8 +41,8 @@ function problem(route: Route, want: Expected, answer: Answer): string | undefin
   const { status, headers, body } = answer;
   const id = headers["x-request-id"];
   if (typeof id !== "string") return "has no x-request-id";
-  // Some pages tell people what went wrong, in place of an error body.
-  const isPage = route.rawReply === "html" && route.responses[status] === null;
+  // A page says by itself that it is gone.
+  const isPage = route.rawReply === "html" && route.responses[status] !== undefined;
   const isError = status >= 400 && status !== 416 && !isPage;
   if (isError && (typeof body.error !== "string" || body.request_id !== id)) return "is no error body";
   if (want !== "through") {

@@ -36,6 +36,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      // The dashboard, the page behind the link of `/cli`, and its viewer.
+      input: ["index", "cli", "viewer"].map((name) =>
+        fileURLToPath(new URL(`./${name}.html`, import.meta.url)),
+      ),
       treeshake: {
         moduleSideEffects: [{ test: /packages[\\/]contract|node_modules[\\/]zod/, sideEffects: false }],
       },

@@ -9,6 +9,7 @@ import { createAppOwners } from "./app-owners.ts";
 import { createAppPackages, type Host } from "./app-packages.ts";
 import { shutdownPhases } from "./app-shutdown.ts";
 import { openRows } from "./app-store.ts";
+import { createAppTerminal } from "./app-terminal.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
 import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
@@ -159,6 +160,8 @@ export async function createApp(deps: AppDeps) {
   const agentModels = createAgentModels({ models, own: runtimes.models });
   const runCommand = createCommandRunner(sessions, agentModels);
   const access = createAccess({ config: store, clock, log, onKnock: feed.channels.knocked });
+  const own = { rows, sessions, history, config, agent, clock, log };
+  const terminal = createAppTerminal({ ...own, serves: owners.serves, access: access.load });
   const channels = createChannels({
     store: rows,
     feed,
@@ -181,6 +184,7 @@ export async function createApp(deps: AppDeps) {
     journal: join(paths.home, "run/sends"),
     tempDir: join(paths.home, "run/tmp"),
     attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
+    cli: terminal.cli,
     runCommand: async (entry, chatId, command) =>
       (await runCommand(entry, chatId, undefined, command)).result,
   });
@@ -312,9 +316,11 @@ export async function createApp(deps: AppDeps) {
     ...routes.usageRoutes({ usage, agentExists: (id) => agent(id) !== undefined }),
     ...packages.endpoints,
     ...routes.monitoringRoutes({ monitoring }),
+    ...terminal.endpoints,
   ];
   const server = createHttpServer({
     endpoints,
+    sockets: terminal.sockets,
     authenticator,
     sessions: dashboards,
     config,

@@ -16,7 +16,7 @@ async function rig() {
   const route: SocketEndpoint = {
     decl: { path: "/api/v1/agents/:agentId/live", level: "admin", summary: "", maxMessageBytes: 1024 },
     tickets,
-    requireSession(_, sessionId) {
+    async requireSession(_, sessionId) {
       if (sessionId !== "s") throw new GatewayError("SESSION_NOT_FOUND");
     },
     open(socket, { agentId, sessionId, principal }) {

@@ -45,6 +45,8 @@ describe.each(drivers)("sessions, messages and turns in $driver", ({ open }) => 
     expect((await store.sessions.latest("a", "api-one"))?.uuid).toBe("one");
     expect(await find("one", "api-two")).toBeUndefined();
     expect(await store.sessions.find("b", "api-one", "one")).toBeUndefined();
+    expect(await store.sessions.byId("other")).toMatchObject({ agent_id: "a", chat_id: "api-two" });
+    expect(await store.sessions.byId("none")).toBeUndefined();
     expect(await store.sessions.latest("a", "api-none")).toBeUndefined();
     await store.commit(store.sessions.remove("one"));
     expect(await find("one")).toBeUndefined();

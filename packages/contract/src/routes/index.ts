@@ -11,7 +11,9 @@ import * as media from "./media.ts";
 import * as messages from "./messages.ts";
 import * as ops from "./ops.ts";
 import * as packages from "./packages.ts";
+import * as pairing from "./pairing.ts";
 import * as sessions from "./sessions.ts";
+import * as terminal from "./terminal.ts";
 import * as usage from "./usage.ts";
 import * as webhooks from "./webhooks.ts";
 
@@ -30,6 +32,8 @@ export const routes = {
   ...events,
   ...ops,
   ...packages,
+  ...terminal.terminalRoutes,
+  ...pairing,
   ...usage,
   ...webhooks,
 };

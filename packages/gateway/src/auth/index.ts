@@ -9,4 +9,4 @@ export {
   sessionCookie,
   sessionToken,
 } from "./sessions.ts";
-export { createTickets, type Tickets } from "./tickets.ts";
+export { createTickets, type TicketHolder, type Tickets } from "./tickets.ts";

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
+import { parseCookies } from "../lib/cookies.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Principal } from "./principal.ts";
@@ -174,12 +175,7 @@ const plainCookie = (port: number) => `${COOKIE}_${port}`;
 /** The session token in a `Cookie` header, for the gateway that listens on `port`. */
 export function sessionToken(cookies: string | undefined, port: number): string | undefined {
   if (!cookies) return undefined;
-  const found = new Map<string, string>();
-  for (const pair of cookies.split(";")) {
-    const equals = pair.indexOf("=");
-    const name = pair.slice(0, Math.max(0, equals)).trim();
-    if (!found.has(name)) found.set(name, pair.slice(equals + 1).trim());
-  }
+  const found = parseCookies(cookies);
   return found.get(SESSION_COOKIE) || found.get(plainCookie(port)) || undefined;
 }
 

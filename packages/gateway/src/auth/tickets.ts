@@ -1,4 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
+import type { GatewayError } from "@agent-gateway/contract";
 import type { Clock } from "../lib/clock.ts";
 import type { Principal } from "./principal.ts";
 
@@ -11,6 +12,8 @@ export interface TicketHolder {
   principal: Principal;
   agentId: string;
   sessionId: string;
+  /** What is wrong with a right that comes from no key, right now; instead of what the keys say of the principal. */
+  judge?(): GatewayError | undefined;
 }
 
 /** Single-use passes for callers that cannot send a key in a header, such as a page that opens a WebSocket. */

@@ -30,7 +30,7 @@ export interface ChannelAccess extends AccessPort {
 }
 
 export interface RoomDeps
-  extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "commands" | "attachment"> {
+  extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "cli" | "commands" | "attachment"> {
   store: Store;
   feed: FeedPort;
   clock: Clock;

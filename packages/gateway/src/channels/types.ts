@@ -78,6 +78,12 @@ export interface Button {
   command: string;
 }
 
+/** A page inside of the chat's app. */
+export interface WebApp {
+  label: string;
+  url: string;
+}
+
 /** One thing to send; fits the provider's limits. */
 export type Content =
   | {
@@ -87,6 +93,8 @@ export type Content =
       /** Set when the provider refused the markup. */
       plain?: boolean;
       buttons?: readonly Button[];
+      /** A button that opens a page inside of the chat's app; `botchat` alone shows it. */
+      webApp?: WebApp;
     }
   | {
       kind: "file";

@@ -18,15 +18,19 @@ const TYPES: Readonly<Record<string, string>> = {
   ".map": "application/json; charset=utf-8",
 };
 /** No inline scripts or styles, nothing from other origins, no framing. */
-const POLICY =
+const policy = (frames = "'none'") =>
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; " +
-  "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  `connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors ${frames}`;
+const POLICY = policy();
 const NOT_BUILT =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>Agent Gateway</title>' +
   "<p>The dashboard is not built. Build it with <code>npm run build</code>, then reload this page.</p></html>";
 
 /** Bundlers put the content hash into these file names, so the content never changes. */
 const HASHED = /^assets\/[^/]{1,100}-[A-Za-z0-9_-]{8,40}\.[a-z0-9]{1,10}$/;
+
+/** How the build writes the addresses of its files. */
+const BUILT_ASSETS = '"/dashboard/assets/';
 
 const MAX_SHARED = 100;
 
@@ -35,6 +39,11 @@ type Bytes = { status: number; headers: Record<string, string>; bytes: Uint8Arra
 export interface DashboardFiles {
   /** `index.html`, or a notice if the dashboard is not built. */
   page(status: number): Promise<Bytes>;
+  /**
+   * Another page of the build, whose scripts and styles are at `assets`, relative to its own address, and which the
+   * pages of `frames` may show in a frame.
+   */
+  document(name: string, place: { assets: string; frames: string | undefined }): Promise<Bytes>;
   /** @throws GatewayError `NOT_FOUND` for anything but a file inside the folder */
   asset(
     path: string,
@@ -71,6 +80,16 @@ export function createDashboardFiles(directory: string): DashboardFiles {
       };
       await using file = handleOf(await open("index.html"));
       return { status, headers, bytes: file.opened ? await file.opened.handle.readFile() : NOT_BUILT };
+    },
+    async document(name, { assets, frames }) {
+      const headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": policy(frames),
+        ...(frames === undefined && { "X-Frame-Options": "DENY" }),
+      };
+      await using file = handleOf(await open(name));
+      const text = await file.opened?.handle.readFile("utf8");
+      return { status: 200, headers, bytes: text?.replaceAll(BUILT_ASSETS, `"${assets}`) ?? NOT_BUILT };
     },
     async asset(path, req) {
       if (path === "") return { status: 308, headers: { Location: "/dashboard" }, empty: true };

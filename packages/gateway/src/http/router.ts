@@ -20,6 +20,8 @@ export interface Match {
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /** Longest path segment; nothing has a longer name. */
 const MAX_PARAM_CHARS = 4096;
+/** What is also served below the path of the public URL. */
+const PUBLISHED = ["/oauth/", "/shared/", "/webhooks/", "/cli/"];
 const HAS_LEVEL = new Set(["key", "write", "admin"]);
 
 export interface Router {
@@ -32,7 +34,7 @@ export interface Router {
 /**
  * Finds the endpoint for a request line; static segments win over parameters. `HEAD` is handled like `GET`, except on
  * event streams, where it would wait for the end.
- * @param publicPath path of the public URL (`/gateway`); what others call from outside is also served below it
+ * @param publicPath path of the public URL (`/gateway`)
  */
 export function createRouter(endpoints: readonly Endpoint[], publicPath?: string): Router {
   const tree = createRouteTree<CompiledRoute>(MAX_PARAM_CHARS);
@@ -58,9 +60,7 @@ export function createRouter(endpoints: readonly Endpoint[], publicPath?: string
     return new GatewayError("METHOD_NOT_ALLOWED", undefined, { headers: { allow: allowed.join(", ") } });
   };
 
-  const published = publicPath
-    ? [`${publicPath}/shared/`, `${publicPath}/webhooks/`, `${publicPath}/oauth/`]
-    : [];
+  const published = publicPath ? PUBLISHED.map((prefix) => `${publicPath}${prefix}`) : [];
 
   const split = (url: string): { path: string; query: string } => {
     const mark = url.indexOf("?");

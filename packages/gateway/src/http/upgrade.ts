@@ -18,7 +18,7 @@ export interface SocketEndpoint {
   /** Those that this route accepts. */
   tickets: Pick<Tickets, "take">;
   /** Called for a caller with a key. @throws GatewayError `SESSION_NOT_FOUND` */
-  requireSession(agentId: string, sessionId: string): void;
+  requireSession(agentId: string, sessionId: string): Promise<void>;
   /** Takes over an open socket. */
   open(socket: WebSocket, of: { agentId: string; sessionId: string; principal: Principal }): void;
 }
@@ -68,7 +68,7 @@ export function createUpgradeHandler(
   };
 
   /** Who opens the socket, and for which session. */
-  const admit = (req: IncomingMessage, { endpoint, agentId, query }: ReturnType<typeof find>) => {
+  const admit = async (req: IncomingMessage, { endpoint, agentId, query }: ReturnType<typeof find>) => {
     const route = { needsKey: true, decl: { auth: endpoint.decl.level } } as const;
     const judge = (principal: Principal) => guard.judge(principal, route, agentId);
     if (query.ticket !== undefined) {
@@ -77,10 +77,11 @@ export function createUpgradeHandler(
         throw new GatewayError("FORBIDDEN", "The ticket is unknown, used, too old or for something else.");
       }
       const { principal, sessionId } = holder;
-      const error = judge(principal);
+      const judgeHolder = holder.judge ?? (() => judge(principal));
+      const error = judgeHolder();
       if (error) throw error;
       deps.takeToken(route, principal.id);
-      return { principal, sessionId, judge };
+      return { principal, sessionId, judge: judgeHolder };
     }
     // A page sends its cookie wherever it connects to, so a login has to ask for a ticket.
     if (!presentedKey(req.headers)) throw new GatewayError("API_KEY_MISSING");
@@ -92,8 +93,8 @@ export function createUpgradeHandler(
         details: [{ path: "session", message: "is required" }],
       });
     }
-    endpoint.requireSession(agentId, sessionId);
-    return { principal, sessionId, judge };
+    await endpoint.requireSession(agentId, sessionId);
+    return { principal, sessionId, judge: () => judge(principal) };
   };
 
   return async (req, socket, head) => {
@@ -101,12 +102,10 @@ export function createUpgradeHandler(
     try {
       hosts.check(req, true);
       const found = find(req.url as string);
-      const { principal, sessionId, judge } = admit(req, found);
+      const { principal, sessionId, judge } = await admit(req, found);
       const { WebSocketServer } = await import("ws");
       // The right may be gone since, or the gateway be stopping.
-      const error = closing()
-        ? new GatewayError("UNAVAILABLE", "The gateway is stopping.")
-        : judge(principal);
+      const error = closing() ? new GatewayError("UNAVAILABLE", "The gateway is stopping.") : judge();
       if (error) throw error;
       // Counted only from `add` on, so no await may lie between.
       sockets.takeRoom(principal.id);
@@ -121,7 +120,7 @@ export function createUpgradeHandler(
         endRaw(socket, new GatewayError("INVALID_REQUEST", "This is not a valid WebSocket handshake.")),
       );
       server.handleUpgrade(req, socket, head, (open) => {
-        sockets.add({ socket: open, principal, judge: () => judge(principal) });
+        sockets.add({ socket: open, principal, judge });
         try {
           endpoint.open(open, { agentId, sessionId, principal });
         } catch (failure) {

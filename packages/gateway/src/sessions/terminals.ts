@@ -14,14 +14,20 @@ export function createTerminals(room: { deps: SessionDeps; pool: Pool; turns: Tu
   const { deps, pool, turns, holds } = room;
   const { clock, store } = deps;
 
+  /** Those of people, by the program's own: who asks twice gets the same one. */
+  const known = new WeakMap<ProgramTerminal, ProgramTerminal>();
   /** A person's keys count as activity of the session. */
-  const touched = (place: Place, terminal: ProgramTerminal): ProgramTerminal => ({
-    ...terminal,
-    type(keys) {
-      touch(place, clock);
-      terminal.type(keys);
-    },
-  });
+  const touched = (place: Place, terminal: ProgramTerminal): ProgramTerminal => {
+    const made = known.get(terminal) ?? {
+      ...terminal,
+      type(keys: string) {
+        touch(place, clock);
+        terminal.type(keys);
+      },
+    };
+    known.set(terminal, made);
+    return made;
+  };
   const terminalOf = (place: Place | undefined) =>
     place?.runtime?.terminal && touched(place, place.runtime.terminal);
 
@@ -40,6 +46,12 @@ export function createTerminals(room: { deps: SessionDeps; pool: Pool; turns: Tu
   };
 
   return {
+    /** Whether the agent's next processes run in a terminal. Never rejects. */
+    hasTerminal: (agent: AgentConfig): Promise<boolean> =>
+      deps.runtimeFor(agent).then(
+        (runtime) => runtime.inTerminal?.() ?? false,
+        () => false,
+      ),
     /** The terminal of the session's live process; undefined when it has none. */
     terminal: (sessionId: string): ProgramTerminal | undefined => terminalOf(pool.get(sessionId)),
 
@@ -50,8 +62,8 @@ export function createTerminals(room: { deps: SessionDeps; pool: Pool; turns: Tu
      */
     async openTerminal(agent: AgentConfig, row: SessionRow): Promise<ProgramTerminal | undefined> {
       if (!pool.get(row.uuid) && !(await deps.runtimeFor(agent)).inTerminal?.()) return undefined;
-      const known = pool.get(row.uuid);
-      if (known?.runtime) return terminalOf(known);
+      const current = pool.get(row.uuid);
+      if (current?.runtime) return terminalOf(current);
       if (holds.has(row.uuid)) throw new GatewayError("SESSION_BUSY");
       const place = pool.reserve(agent, { chatId: row.chat_id, sessionId: row.uuid });
       try {

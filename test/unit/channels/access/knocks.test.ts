@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mintCode, sameCode } from "../../../../packages/gateway/src/channels/access/codes.ts";
 import {
   type Knock,
   recordKnock,
   waitingAt,
 } from "../../../../packages/gateway/src/channels/access/knocks.ts";
 import type { ChannelName } from "../../../../packages/gateway/src/channels/types.ts";
+import { mintCode, sameCode } from "../../../../packages/gateway/src/lib/short-code.ts";
 import { message } from "./open-access.ts";
 
 const ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";

@@ -173,6 +173,7 @@ export function startIntake({
     delivery: out.delivery,
     sessions,
     parseCommand: () => undefined,
+    cli: async () => undefined,
     runCommand: async () => ({}),
     commands: [],
     async fetchMedia(_adapter, _place, _agent, message) {

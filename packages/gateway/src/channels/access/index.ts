@@ -149,6 +149,12 @@ export function createAccess({ config, clock, log, onKnock }: AccessDeps) {
       };
     },
 
+    /** Whether the policy for direct messages names this sender. Under the policy `open` it names nobody. */
+    async isListed(place: ChannelPlace, agent: AgentConfig, senderId: string): Promise<boolean> {
+      const { dmPolicy, dmAllowlist } = await policy(place, agent);
+      return dmPolicy === "allowlist" && dmAllowlist.has(canonicalId(place.channel, senderId));
+    },
+
     /** Whether the policy allows messages from, and so to, the chat of a JID (`devicechat`). */
     async allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[] = []) {
       const { dmPolicy, dmAllowlist, groupPolicy, groupAllowlist } = await policy(place, agent);

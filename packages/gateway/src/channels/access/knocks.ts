@@ -1,5 +1,5 @@
+import { mintCode, sameCode } from "../../lib/short-code.ts";
 import type { ChannelName, InboundMessage } from "../types.ts";
-import { CODE_TTL_MS, mintCode, sameCode } from "./codes.ts";
 import { idsOf } from "./ids.ts";
 
 /** A denied sender or group that waits for the owner's approval. */
@@ -25,6 +25,8 @@ export interface Knock {
 
 /** Limit on pending knocks, per kind (`sigchat`: in total). */
 const MAX_WAITING = 5;
+/** How long a code is valid. */
+const CODE_TTL_MS = 3_600_000;
 /** How often one code is sent at most. */
 const MAX_REPLIES = 2;
 

@@ -45,7 +45,7 @@ async function sendText(
 ): Promise<SendOutcome> {
   const message = {
     ...textOf(content.text, content.plain),
-    ...keyboard(content.buttons),
+    ...keyboard(content.buttons, content.webApp),
     link_preview_options: { is_disabled: true },
   };
   if (replaces === undefined) {

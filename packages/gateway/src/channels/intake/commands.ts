@@ -1,5 +1,5 @@
 import { GatewayError, type Model } from "@agent-gateway/contract";
-import type { Button } from "../types.ts";
+import type { Button, WebApp } from "../types.ts";
 
 /** A slash command, as sessions read it. */
 export interface Command {
@@ -10,14 +10,18 @@ export interface Command {
 export interface CommandText {
   text: string;
   buttons?: readonly Button[];
+  webApp?: WebApp;
 }
 
 /** Commands that do not wait for earlier messages. */
-const URGENT = /^\/(?:stop|session|restart|model|help|start)(?:\s|$)/i;
+const URGENT = /^\/(?:stop|session|restart|model|help|start|cli)(?:\s|$)/i;
 export const isUrgent = (text: string): boolean => URGENT.test(text.trim());
 
 /** What messengers send automatically when somebody opens a bot, and what people try first. */
 export const isHelp = (text: string): boolean => /^\/(?:start|help)(?:\s|$)/i.test(text.trim());
+
+/** The command that opens the agent's terminal, where it has one. */
+export const isCli = (text: string): boolean => /^\/cli(?:\s|$)/i.test(text.trim());
 
 /** Limit on the models in a picker: providers limit the number of buttons, and no one reads more. */
 const MAX_BUTTONS = 10;

@@ -4,7 +4,7 @@ import { sleep } from "../../lib/clock.ts";
 import type { InboxRow, StoredChat } from "../../store/index.ts";
 import { isEnabled, placeKey, placeOf, storedChatId } from "../place.ts";
 import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
-import { type CommandText, describeResult, helpText, isHelp, refusalText } from "./commands.ts";
+import { type CommandText, describeResult, helpText, isCli, isHelp, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
 import { withName } from "./name.ts";
 import type { IntakeDeps } from "./ports.ts";
@@ -58,8 +58,8 @@ export function createIntake(deps: IntakeDeps) {
     const place = placeOf(last);
     const parts = said ? deps.split(place.channel, said.text) : [];
     const contents = parts.map((text, index): Content => {
-      const buttons = index === parts.length - 1 ? said?.buttons : undefined;
-      return { kind: "text", text, ...(buttons && { buttons }) };
+      const { buttons, webApp } = (index === parts.length - 1 ? said : undefined) ?? {};
+      return { kind: "text", text, ...(buttons && { buttons }), ...(webApp && { webApp }) };
     });
     return store
       .forAgent(last.agent_id)
@@ -86,6 +86,8 @@ export function createIntake(deps: IntakeDeps) {
       return finish([row], message, { text: helpText(deps.commands) }, { state: "done", note: "help" });
     }
     try {
+      const opened = isCli(message.text) ? await deps.cli(agent, placeOf(row), message) : undefined;
+      if (opened) return await finish([row], message, opened, { state: "done", note: "/cli" });
       const command = deps.parseCommand(message.text)!;
       const chatId = storedChatId(row.channel, row.chat_id);
       const result = await deps.runCommand(agent, chatId, command);

@@ -5,7 +5,7 @@ import type { Change, Store } from "../../store/index.ts";
 import type { Delivery } from "../delivery/index.ts";
 import type { ChannelStep } from "../steps.ts";
 import type { AccessPort, ChannelAdapter, ChannelPlace, Content, InboundMessage } from "../types.ts";
-import type { Command } from "./commands.ts";
+import type { Command, CommandText } from "./commands.ts";
 
 /** Fetched files of a message, and how they are described to the agent. */
 export interface FetchedMedia {
@@ -83,6 +83,8 @@ export interface IntakeDeps {
   /** Throws `UNKNOWN_COMMAND`. */
   parseCommand(text: string): Command | undefined;
   runCommand(agent: AgentConfig, chatId: string, command: Command): Promise<Record<string, unknown>>;
+  /** Answers `/cli`; undefined where the agent has no such command. */
+  cli(agent: AgentConfig, place: ChannelPlace, message: InboundMessage): Promise<CommandText | undefined>;
   commands: readonly { name: string; description: string }[];
   fetchMedia(
     adapter: ChannelAdapter | undefined,

@@ -10,6 +10,7 @@ import {
 import type { Config } from "../../config/index.ts";
 import { createDashboardFiles } from "../dashboard-files.ts";
 import { type Endpoint, endpoint, json } from "../endpoint.ts";
+import { isSecure } from "../secure.ts";
 
 export interface DashboardDeps {
   sessions: DashboardSessions;
@@ -27,12 +28,10 @@ export function dashboardRoutes(deps: DashboardDeps): Endpoint[] {
   const { sessions, authenticator, config, version } = deps;
   const files = createDashboardFiles(deps.directory);
 
-  const secure = (req: IncomingMessage) => {
-    const forwarded = req.headers["x-forwarded-proto"];
-    const first = typeof forwarded === "string" ? forwarded.split(",")[0]?.trim().toLowerCase() : undefined;
-    return first === "https" || /^https:/i.test(config().gateway.publicUrl ?? "");
-  };
-  const place = (req: IncomingMessage) => ({ secure: secure(req), port: req.socket.localPort ?? 0 });
+  const place = (req: IncomingMessage) => ({
+    secure: isSecure(req, config().gateway.publicUrl),
+    port: req.socket.localPort ?? 0,
+  });
   const tokenOf = (req: IncomingMessage) => sessionToken(req.headers.cookie, req.socket.localPort ?? 0);
 
   return [

@@ -57,6 +57,8 @@ export type SessionValues = Partial<
 export interface StoredSessions {
   /** `chatId` as stored, here and below. */
   find(agentId: string, chatId: string, uuid: string): Promise<SessionRow | undefined>;
+  /** The session with this id, whoever's it is. */
+  byId(uuid: string): Promise<SessionRow | undefined>;
   /** The session of the chat in which something happened last. */
   latest(agentId: string, chatId: string): Promise<SessionRow | undefined>;
   /** All of a chat, latest first. */
@@ -71,14 +73,15 @@ export interface StoredSessions {
   remove(uuid: string): Change;
 }
 
-const IN_CHAT =
-  "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat WHERE s.agent_id = ? AND c.chat_id = ?";
+const ROWS = "SELECT s.*, c.chat_id FROM sessions s JOIN chats c ON c.id = s.chat";
+const IN_CHAT = `${ROWS} WHERE s.agent_id = ? AND c.chat_id = ?`;
 const LATEST = "ORDER BY s.last_activity DESC, s.id DESC";
 
 export function createSessions({ read }: Sql): StoredSessions {
   return {
     find: async (agentId, chatId, uuid) =>
       (await read<SessionRow>(`${IN_CHAT} AND s.uuid = ?`, [agentId, chatId, uuid]))[0],
+    byId: async (uuid) => (await read<SessionRow>(`${ROWS} WHERE s.uuid = ?`, [uuid]))[0],
     latest: async (agentId, chatId) =>
       (await read<SessionRow>(`${IN_CHAT} ${LATEST} LIMIT 1`, [agentId, chatId]))[0],
     list: (agentId, chatId) => read<SessionRow>(`${IN_CHAT} ${LATEST}`, [agentId, chatId]),

@@ -1,12 +1,10 @@
 import { randomInt } from "node:crypto";
 
-/** Capital letters and digits that are hard to confuse (contract section 10). */
+/** Capital letters and digits that are hard to confuse. */
 const ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_CHARS = 6;
-/** How long a code is valid. */
-export const CODE_TTL_MS = 3_600_000;
 
-/** A new code; `taken` are those already pending. */
+/** A new code for people to compare or type; `taken` are those in use. */
 export function mintCode(taken: ReadonlySet<string>): string {
   for (;;) {
     // `randomInt` draws again instead of taking a remainder, so that every character is equally likely.
