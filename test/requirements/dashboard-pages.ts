@@ -10,6 +10,13 @@ export const dashboardPages = {
   "DASH-OVER-2": "a fresh gateway offers the next three steps, each of which is marked once it is done",
   "DASH-AGENT-1":
     "agents are created, changed and deleted on the page, with their greeting, and the sessions of all are listed",
+  "DASH-EVENT-1":
+    "the latest events are listed, new ones appear by themselves, and they can be narrowed to a topic or an agent",
+  "DASH-SYS-1": "the messages of an agent are exported to a file and imported from one on the page",
+  "DASH-CHAT-1":
+    "in a chat, the agent greets, a file of the session becomes a public link, and a reply tells what it used",
+  "DASH-CHAT-2": "a message is put into the conversation of a channel, and the answer is shown",
+  "DASH-TRACE-1": "what became of a channel's message is told step by step",
   "AGENT-RUN-1":
     "an admin key changes what runs an agent; what is not named stays, unless type or provider change, and keys of providers are stored apart and never shown",
   "AGENT-GREET-1":

@@ -1,8 +1,9 @@
+import type { Usage } from "@agent-gateway/contract";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Message as Record } from "../api/types.ts";
 import { stepsOf } from "../state/steps.ts";
-import { fullTime, shortTime } from "./format.ts";
+import { formatNumber, fullTime, shortTime } from "./format.ts";
 import { MediaStrip, mediaOf } from "./MediaStrip.tsx";
 import { Steps } from "./Steps.tsx";
 
@@ -16,11 +17,14 @@ export function Message({
   agentId,
   author,
   message,
+  used,
   children,
 }: {
   agentId: string;
   author: string;
   message: Shown;
+  /** What the reply used, where it is known. */
+  used?: Usage | undefined;
   /** What can be done about an error, shown below it. */
   children?: ComponentChildren;
 }) {
@@ -46,6 +50,19 @@ export function Message({
       ) : (
         interrupted && <p class="status-line">Stopped before it was finished.</p>
       )}
+      {used && <p class="status-line">{usageLine(used)}</p>}
     </article>
   );
+}
+
+/** What a reply used, in a line: tokens that went in and came out. Costs are on the Usage page. */
+function usageLine({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+  estimated,
+}: Usage): string {
+  const read = formatNumber(inputTokens + cacheReadTokens + cacheWriteTokens);
+  return `${estimated ? "About " : ""}${read} tokens read, ${formatNumber(outputTokens)} written`;
 }

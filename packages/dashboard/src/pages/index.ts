@@ -85,6 +85,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./usage/UsagePage.tsx").then(({ UsagePage }) => UsagePage),
   },
   {
+    id: "events",
+    label: "Events",
+    icon: "list",
+    group: "Watch",
+    load: () => import("./events/EventsPage.tsx").then(({ EventsPage }) => EventsPage),
+  },
+  {
     id: "system",
     label: "System",
     icon: "server",

@@ -1,9 +1,10 @@
+import type { Usage } from "@agent-gateway/contract";
 import { batch, computed, signal } from "@preact/signals";
 import { client, hasCode } from "../api/client.ts";
 import type { Message, Model, SessionInfo } from "../api/types.ts";
 import { followTurn, resumeFrames } from "./follow.ts";
 import type { LiveTurn } from "./live-turn.ts";
-import { itemsOf, type Note, withNewest } from "./message-list.ts";
+import { itemsOf, keyOf, type Note, withNewest } from "./message-list.ts";
 import { announce, notify, report } from "./notices.ts";
 import { openSession, type Place } from "./place.ts";
 import { busySessions, loadSessions, loadStatus, statusAskedAt } from "./sessions.ts";
@@ -27,6 +28,9 @@ const older = signal<{ before: number; beforeId: number | null } | undefined>(un
 export const hasOlder = computed(() => older.value !== undefined);
 export const items = computed(() => itemsOf(messages.value, notes.value));
 
+/** What the replies used that ended while this page looked on, by the key of their message. */
+export const usages = signal<ReadonlyMap<string, Usage>>(new Map());
+
 let current: Place | undefined;
 let control = new AbortController();
 let noteCounter = 0;
@@ -49,6 +53,7 @@ export async function openPlace(next: Place | undefined): Promise<void> {
   batch(() => {
     messages.value = [];
     notes.value = [];
+    usages.value = new Map();
     older.value = undefined;
     info.value = undefined;
     model.value = undefined;
@@ -175,6 +180,8 @@ export async function showTurn(
     const turn = await followTurn(where, frames, show, signal);
     await loadNewest(signal).catch(report);
     const stored = messages.peek().at(-1);
+    if (turn.end?.usage && stored?.role === "assistant")
+      usages.value = new Map([...usages.peek(), [keyOf(stored), turn.end.usage]]);
     if (!turn.end?.error) announce(turn.end?.interrupted ? "The answer was stopped." : textOf(turn.steps));
     else if (stored?.error) announce(stored.error.message);
     else addNote(turn.end.error, "error");

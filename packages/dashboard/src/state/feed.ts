@@ -4,8 +4,20 @@ import { client } from "../api/client.ts";
 import { auth } from "./auth.ts";
 
 /** What an event is about: the first word of its type. */
-export type Noun = "agent" | "channel" | "config" | "delivery" | "gateway" | "message" | "session" | "turn";
-const TYPES = "agent.*,channel.*,config.*,delivery.*,gateway.*,message.*,session.*,turn.*";
+export type Noun =
+  | "agent"
+  | "channel"
+  | "config"
+  | "connector"
+  | "cron"
+  | "delivery"
+  | "gateway"
+  | "hook"
+  | "incident"
+  | "message"
+  | "package"
+  | "session"
+  | "turn";
 
 /** Waits between attempts to get a broken feed back, in ms; the last one repeats. */
 const RETRY_MS = [300, 1000, 2000, 5000, 10_000];
@@ -15,15 +27,17 @@ const REFUSED_MS = 60_000;
 /** True while the page hears of every change at once, and need not ask. */
 export const feedLive = signal(false);
 
-const listeners = new Set<(noun: Noun | undefined) => void>();
+type Heard = (noun: Noun | undefined, event: FeedEvent | undefined) => void;
+const listeners = new Set<Heard>();
 
-/** Calls `heard` for each event, and without a noun when anything may have changed. Returns what ends it. */
-export function onFeed(heard: (noun: Noun | undefined) => void): () => void {
+/** Calls `heard` for each event, and without one when anything may have changed. Returns what ends it. */
+export function onFeed(heard: Heard): () => void {
   listeners.add(heard);
   return () => void listeners.delete(heard);
 }
-function tell(noun: Noun | undefined): void {
-  for (const heard of [...listeners]) heard(noun);
+function tell(event: FeedEvent | undefined): void {
+  const noun = event?.type.split(".")[0] as Noun | undefined;
+  for (const heard of [...listeners]) heard(noun, event);
 }
 
 /** The number of the last event that was heard; the feed goes on after it. */
@@ -69,7 +83,7 @@ async function follow(abort: AbortSignal): Promise<void> {
 async function listen(abort: AbortSignal, opened: () => void): Promise<void> {
   const after = last;
   const response = await client.raw("events", {
-    query: { types: TYPES, ...(after !== undefined && { after }) },
+    query: { types: "*", ...(after !== undefined && { after }) },
     signal: abort,
   });
   if (!response.body || abort.aborted) return;
@@ -84,7 +98,7 @@ async function listen(abort: AbortSignal, opened: () => void): Promise<void> {
     if (data === DONE) return;
     if (id === undefined) continue;
     last = id;
-    tell((JSON.parse(data) as FeedEvent).type.split(".")[0] as Noun);
+    tell(JSON.parse(data) as FeedEvent);
   }
 }
 

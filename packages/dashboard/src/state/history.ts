@@ -1,3 +1,4 @@
+import { GatewayError } from "@agent-gateway/contract";
 import { batch, signal } from "@preact/signals";
 import { client } from "../api/client.ts";
 import type { Chat, Message } from "../api/types.ts";
@@ -97,4 +98,17 @@ export async function search(
   });
   abort.throwIfAborted();
   found.value = { total: reply.total, messages: [...before, ...reply.messages] };
+}
+
+/** Puts a message into the chat's latest session and waits for the answer; then the newest messages are shown. */
+export async function putIn(at: HistoryPlace, content: string, senderName: string): Promise<void> {
+  const sessionId = shown.peek()?.at(-1)?.sessionId;
+  if (sessionId === undefined) return;
+  const frames = client.stream("inject", {
+    params: { ...at, sessionId },
+    body: { content, ...(senderName !== "" && { senderName }) },
+  });
+  for await (const frame of frames)
+    if (frame.type === "error") throw new GatewayError("AGENT_FAILED", frame.message);
+  await browse(at, new AbortController().signal);
 }

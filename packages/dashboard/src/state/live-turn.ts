@@ -1,4 +1,4 @@
-import type { TurnFrame } from "@agent-gateway/contract";
+import type { TurnFrame, Usage } from "@agent-gateway/contract";
 import type { SharedFile } from "../api/types.ts";
 import { grown, type Step, textOf } from "./steps.ts";
 
@@ -19,7 +19,7 @@ export interface LiveTurn {
   slow: boolean;
   reconnecting: boolean;
   /** Set by the frame that ends the turn; an error carries its sentence. */
-  end: { error?: string; interrupted: boolean } | undefined;
+  end: { error?: string; interrupted: boolean; usage?: Usage | undefined } | undefined;
 }
 
 export function newTurn(sessionId: string): LiveTurn {
@@ -73,7 +73,7 @@ export function applyFrame(before: LiveTurn, frame: TurnFrame): LiveTurn {
         ...turn,
         // A program that does not stream says everything here.
         steps: textOf(turn.steps) === "" ? grown(turn.steps, "text", frame.text) : turn.steps,
-        end: { interrupted: frame.interrupted === true },
+        end: { interrupted: frame.interrupted === true, usage: frame.usage },
       };
     case "error":
       return { ...turn, end: { error: frame.message, interrupted: false } };

@@ -1,3 +1,4 @@
+import type { TurnFrame } from "@agent-gateway/contract";
 import { signal } from "@preact/signals";
 import { client } from "../api/client.ts";
 import { describeResult, isCommand } from "./command.ts";
@@ -12,7 +13,7 @@ import {
   shownSignal,
   showTurn,
 } from "./conversation.ts";
-import type { Place } from "./place.ts";
+import { type Place, place } from "./place.ts";
 import { go } from "./route.ts";
 import { createSession, loadSessions } from "./sessions.ts";
 
@@ -39,6 +40,26 @@ export async function send(at: Place, text: string, mediaFiles: readonly string[
     signal,
   });
   await showTurn({ ...at, sessionId }, frames);
+}
+
+/** Lets the agent speak first, from its greeting file; false when there is none. */
+export async function greetIn(sessionId: string): Promise<boolean> {
+  const at = place.peek();
+  if (at?.sessionId !== sessionId) return true;
+  const frames = client.stream("greet", {
+    params: { agentId: at.agentId },
+    body: { chat_id: at.chatId, session_id: sessionId },
+    signal: shownSignal(),
+  });
+  // Without a greeting there is no turn, and nothing to show.
+  const first = await frames.next();
+  if (first.done) return false;
+  async function* all() {
+    yield first.value as TurnFrame;
+    yield* frames;
+  }
+  await showTurn({ ...at, sessionId }, all());
+  return true;
 }
 
 function forget(error: unknown): never {

@@ -96,3 +96,18 @@ export async function stopTurn(sessionId: string): Promise<boolean> {
   const { params, chat_id } = target(sessionId);
   return (await client.call("stopSession", { params, body: { chat_id } })).stopped;
 }
+
+/** Makes a public link to a file in a session's folder; gives its address. */
+export async function shareFile(sessionId: string, path: string, seconds: number): Promise<string> {
+  const { here, chat_id } = target(sessionId);
+  const body = {
+    agent_id: here.agentId,
+    session_id: sessionId,
+    chat_id,
+    refs: [{ path }],
+    ttl_seconds: seconds,
+  };
+  const [item] = (await client.call("createShares", { body })).items;
+  if (!item) throw new Error("the gateway made no link");
+  return item.url ?? new URL(`/shared/${item.token}`, location.origin).href;
+}

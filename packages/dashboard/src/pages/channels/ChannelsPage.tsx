@@ -6,6 +6,7 @@ import { poll } from "../../state/poll.ts";
 import { go, route } from "../../state/route.ts";
 import { ChannelCard } from "./ChannelCard.tsx";
 import { NotConfirmed } from "./NotConfirmed.tsx";
+import { Trace } from "./Trace.tsx";
 import { WaitingList } from "./WaitingList.tsx";
 
 const EVERY_MS = 3000;
@@ -71,6 +72,7 @@ export function ChannelsPage() {
               <ChannelCard key={`${shown.agentId}/${state.channel}`} overview={shown} state={state} />
             ))}
           </div>
+          <Trace key={shown.agentId} agentId={shown.agentId} />
         </>
       )}
       <DialogHost />

@@ -2,7 +2,16 @@ import { useSignal } from "@preact/signals";
 import type { TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Message } from "../../components/Message.tsx";
-import { hasOlder, items, live, loading, loadOlder, messages, pending } from "../../state/conversation.ts";
+import {
+  hasOlder,
+  items,
+  live,
+  loading,
+  loadOlder,
+  messages,
+  pending,
+  usages,
+} from "../../state/conversation.ts";
 import { keyOf } from "../../state/message-list.ts";
 import { attempt } from "../../state/notices.ts";
 import { agentName, type Place } from "../../state/place.ts";
@@ -69,6 +78,7 @@ export function MessageList({ here }: { here: Place }) {
                 agentId={here.agentId}
                 author={item.message.role === "user" ? (item.message.senderName ?? "You") : name}
                 message={item.message}
+                used={usages.value.get(keyOf(item.message))}
               >
                 {item.message === last && <TryAgain here={here} />}
               </Message>

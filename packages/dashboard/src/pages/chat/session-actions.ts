@@ -5,6 +5,7 @@ import type { MenuEntry } from "../../components/Menu.tsx";
 import { addNote, loadInfo, loadNewest } from "../../state/conversation.ts";
 import { attempt, notify } from "../../state/notices.ts";
 import { place } from "../../state/place.ts";
+import { greetIn } from "../../state/send.ts";
 import {
   clearSession,
   compactSession,
@@ -12,6 +13,7 @@ import {
   loadSessions,
   renameSession,
   restartSession,
+  shareFile,
 } from "../../state/sessions.ts";
 
 const onView = (session: Session) => place.peek()?.sessionId === session.id;
@@ -73,10 +75,43 @@ async function remove(session: Session): Promise<void> {
   if (sure !== undefined) await deleteSession(session.id);
 }
 
+const HALF_AN_HOUR_S = 1800;
+
+async function share(session: Session): Promise<void> {
+  const path = await ask({
+    title: "Share a file",
+    text: "Makes a link to a file in the agent's workspace. For half an hour, anyone who has the link can download the file.",
+    field: {
+      label: "Path of the file",
+      value: "",
+      maxLength: 4096,
+      hint: "The whole path on the gateway's machine, for example /home/me/work/report.pdf",
+    },
+    action: "Make a link",
+  });
+  if (path === undefined) return;
+  const link = await shareFile(session.id, path, HALF_AN_HOUR_S);
+  say(
+    session,
+    `Anyone who has this link can download the file for half an hour: [link to the file](${link})`,
+  );
+}
+
+async function greet(session: Session): Promise<void> {
+  if (!(await greetIn(session.id)))
+    say(session, "There is no greeting. You can write one on the agent's page.");
+}
+
 /** Actions on a session; those that a running turn forbids are disabled. */
 export function sessionActions(session: Session, busy: boolean): MenuEntry[] {
   return [
     { label: "Rename…", run: () => attempt(() => rename(session)) },
+    {
+      label: "Let the agent greet",
+      disabled: busy || !onView(session),
+      run: () => attempt(() => greet(session)),
+    },
+    { label: "Share a file…", run: () => attempt(() => share(session)) },
     { label: "Compact", disabled: busy, run: () => attempt(() => compact(session)) },
     { label: "Restart agent process", run: () => attempt(() => restart(session)) },
     { label: "Clear…", disabled: busy, danger: true, run: () => attempt(() => clear(session)) },

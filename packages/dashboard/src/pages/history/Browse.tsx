@@ -12,6 +12,7 @@ import {
 import { keyOf } from "../../state/message-list.ts";
 import { attempt } from "../../state/notices.ts";
 import { agentName } from "../../state/place.ts";
+import { PutIn } from "./PutIn.tsx";
 
 /** Messages of a chat, oldest first, with more in either direction. */
 export function Browse({ place, onBack }: { place: HistoryPlace; onBack?: () => void }) {
@@ -50,6 +51,7 @@ export function Browse({ place, onBack }: { place: HistoryPlace; onBack?: () => 
           Show later messages
         </button>
       )}
+      {!place.chatId.startsWith("api-") && !hasLater.value && list.length > 0 && <PutIn place={place} />}
     </section>
   );
 }

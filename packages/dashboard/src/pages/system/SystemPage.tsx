@@ -10,6 +10,7 @@ import { status } from "../../state/sessions.ts";
 import { AgentTable } from "./AgentTable.tsx";
 import { LiveSessionTable } from "./LiveSessionTable.tsx";
 import { ProcessTable } from "./ProcessTable.tsx";
+import { Transfer } from "./Transfer.tsx";
 
 const EVERY_MS = 5000;
 
@@ -64,6 +65,7 @@ export function SystemPage() {
           <LiveSessionTable agents={now.agents} />
         </>
       )}
+      {!keyless && <Transfer />}
       {processes.value && <ProcessTable processes={processes.value} />}
     </main>
   );
