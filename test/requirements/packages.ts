@@ -21,4 +21,8 @@ export const packages: Readonly<Record<string, string>> = {
     "versions are compared as https://semver.org says, and a changelog's headings are read in each of their usual forms",
   "PKG-12":
     "the packed gateway, installed globally without scripts, runs with Node.js 20 by the Node.js that comes along; without optional dependencies it says in one sentence what to do",
+  "PKG-13":
+    "`service install` writes and enables a unit of systemd, of the user or of the machine, or an agent of launchd, which starts the gateway again after exit codes 70 and 75 and not after 78; `service uninstall` leaves nothing of it",
+  "PKG-14":
+    "`service install` changes no file that it did not write, and leaves nothing behind where the system refuses",
 };

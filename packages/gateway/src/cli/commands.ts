@@ -62,6 +62,8 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
       return (await import("./doctor/index.ts")).doctorCommand(tokens);
     case "store":
       return (await import("./store.ts")).storeCommand(tokens);
+    case "service":
+      return (await import("./service/index.ts")).serviceCommand(tokens);
     case "backup":
       return (await import("./backup/index.ts")).backupCommand(tokens);
     case "channels":

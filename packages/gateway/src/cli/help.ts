@@ -29,6 +29,14 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
     ],
     ["store contract", "Give up the way back: older gateways may not use the database any more."],
   ],
+  service: [
+    [
+      "service install [--system] [--run-as USER] [--name NAME]",
+      "Run the gateway as a service of systemd or launchd, from now on and after each start of the machine.",
+    ],
+    ["service status [--system] [--name NAME]", "Show whether that service is installed, and runs."],
+    ["service uninstall [--system] [--name NAME]", "Stop and remove that service; the gateway's home stays."],
+  ],
   channels: [
     ["channels list [agent]", "Show the state of one agent's channels, or of all."],
     ["channels pending <agent> [channel] [--account ID]", "List pending pairing requests."],

@@ -24,3 +24,12 @@ export const dashboardFolder = (): string =>
   fileURLToPath(
     new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard" : "./dashboard", import.meta.url),
   );
+
+/** The file that starts the program. */
+export const programFile = (): string =>
+  fileURLToPath(
+    new URL(
+      import.meta.url.endsWith(".ts") ? "../../bin/agent-gateway.mjs" : "../bin/agent-gateway.mjs",
+      import.meta.url,
+    ),
+  );
