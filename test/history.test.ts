@@ -117,6 +117,14 @@ describe("lists", () => {
       videoConfig: null,
       model: expect.any(String),
     });
+    const made = await gateway.json("POST", "/api/v1/agents/assistant/sessions", {
+      body: { chat_id: "cross" },
+    });
+    const { body: again } = await gateway.json("GET", "/api/v1/agents/sessions");
+    const nameless = (again.agents as Array<{ sessions: Array<Record<string, unknown>> }>)[0]!.sessions;
+    expect(nameless).toContainEqual(
+      expect.objectContaining({ sessionId: made.body.sessionId, sessionName: null }),
+    );
     for (const key of [KEYS.write, KEYS.plain, KEYS.all]) {
       expect((await gateway.json("GET", "/api/v1/agents/sessions", { key })).status).toBe(403);
     }

@@ -30,7 +30,7 @@ export const toSession = (row: ListedSession): SessionRecord => ({
   createdAt: row.createdAt,
   lastActivity: row.lastActivity,
   lastMessage: row.lastMessage,
-  sessionName: row.name,
+  sessionName: row.unnamed ? null : row.name,
   imageConfig: object(row.imageConfig),
   videoConfig: object(row.videoConfig),
   model: row.model,

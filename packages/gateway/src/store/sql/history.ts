@@ -14,6 +14,8 @@ export interface ListedSession {
   uuid: string;
   chatId: string;
   name: string;
+  /** 1 while it has only the name that every new session gets. */
+  unnamed: number;
   messageCount: number;
   createdAt: number;
   lastActivity: number;
@@ -203,7 +205,7 @@ export function createHistory({ read, slow }: Sql): StoredHistory {
 
     sessions: (agentId, chatId) =>
       slow<ListedSession>(
-        `SELECT s.uuid, c.chat_id AS "chatId", s.name, s.message_count AS "messageCount",
+        `SELECT s.uuid, c.chat_id AS "chatId", s.name, s.unnamed, s.message_count AS "messageCount",
            s.created_at AS "createdAt", s.last_activity AS "lastActivity", s.last_message AS "lastMessage",
            s.image_config AS "imageConfig", s.video_config AS "videoConfig", s.model
          FROM chats c JOIN sessions s ON s.chat = c.id
