@@ -70,6 +70,8 @@ export const rooms = {
   "CONF-8": "time zones: per feature, then gateway.timezone, then UTC",
   "CONF-9": "logs: level, rotation, generations and retention",
   "CONF-10": "a non-loopback bind with world-readable secrets does not start and says the fix",
+  "CONF-HEADLESS-1":
+    "orchestration that is turned on, by whatever way, sets and saves `headless`; turning it off does not reset it",
   "RUN-1": "runtime auto picks CLI, key, loopback server, starter, in this order, and says which",
   "RUN-2": "starter works with every command, session and media feature and says that no model is connected",
   "RUN-3": "a dumb agent program that ignores control requests works, without delay",

@@ -141,6 +141,31 @@ describe("reload", () => {
   });
 });
 
+describe("orchestration in the file", () => {
+  const terminal = { port: 0, headless: false };
+  const on = { ...good, gateway: { ...terminal, orchestration: { enabled: true } } };
+  const headless = async (home: Awaited<ReturnType<typeof tempHome>>) =>
+    JSON.parse(await readFile(home.paths.configFile, "utf8")).gateway.headless as unknown;
+
+  it("sets headless, also in the file, at a start and when it comes later, and leaves it when it goes [CONF-HEADLESS-1]", async () => {
+    const first = await tempHome(on);
+    const started = await first.open();
+    await until(() => started.current.gateway.headless, "the mode at the start");
+    expect(await headless(first)).toBe(true);
+
+    const home = await tempHome({ ...good, gateway: terminal });
+    const store = await home.open();
+    expect(store.current.gateway.headless).toBe(false);
+    await home.write("config.json", on);
+    await until(() => store.current.gateway.headless, "the mode after the change");
+    expect(await headless(home)).toBe(true);
+    await store.update((raw) => {
+      (raw.gateway as { orchestration: unknown }).orchestration = { enabled: false };
+    });
+    expect(await headless(home)).toBe(true);
+  });
+});
+
 describe("update", () => {
   it("writes, applies and keeps unknown keys, order, indentation and mode [CONF-7]", async () => {
     const text = '{\n    "zzz": {"b": 1, "a": [1]},\n    "agents": [],\n    "gateway": {"port": 0}\n}\n';

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { parseForEdit, stringifyLike } from "./edit.ts";
+import { keepHeadless } from "./headless.ts";
 import { type Loaded, loadConfig } from "./load.ts";
 import { migrate } from "./migrate.ts";
 import { parseConfig } from "./parse.ts";
@@ -262,5 +263,6 @@ export async function createConfigStore(options: ConfigStoreOptions): Promise<Co
       await locked(() => {});
     },
   };
+  keepHeadless(store, log);
   return store;
 }
