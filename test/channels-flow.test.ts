@@ -111,7 +111,7 @@ describe("messages of a channel", () => {
 });
 
 describe("slash commands in a channel", () => {
-  it("act on the chat's session and answer in words [CH-CMD-1]", async () => {
+  it("act on the chat's session and answer in words; after /restart the chat hears once when the agent is back [CH-CMD-1] [CH-CMD-5]", async () => {
     await using rig = await startTeamchatRig();
     await rig.say("/session");
     await until(() => rig.slack.posted.length === 1, "the refusal");
@@ -127,12 +127,13 @@ describe("slash commands in a channel", () => {
     await until(() => rig.slack.posted.length === 5, "the list");
     expect(rig.slack.texts()[4]).toMatch(/\/compact/);
     await rig.say("/restart");
-    await until(() => rig.slack.posted.length === 6, "the restart");
+    await until(() => rig.slack.posted.length === 7, "the restart, and that it is over");
+    expect(rig.slack.texts().slice(5)).toEqual(["The agent is restarting.", "The agent is back."]);
     await rig.say("/compact");
-    await until(() => rig.slack.posted.length === 7, "the compaction");
+    await until(() => rig.slack.posted.length === 8, "the compaction");
     await rig.say("/etc/passwd is a path");
-    await until(() => rig.slack.posted.length === 8, "the answer to a message");
-    expect(rig.slack.texts()[7]).toContain("/etc/passwd");
+    await until(() => rig.slack.posted.length === 9, "the answer to a message");
+    expect(rig.slack.texts()[8]).toContain("/etc/passwd");
   });
 
   it("/stop ends a running turn at once; what waits behind it still gets its turn [CH-CMD-2]", async () => {

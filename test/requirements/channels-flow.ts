@@ -18,6 +18,7 @@ export const channelsFlow: Record<string, string> = {
   "CH-CMD-1": "Slash commands work in every channel for users allowed there, on the chat's latest session.",
   "CH-CMD-2": "`/stop` works on a busy session; messages that wait keep their turn.",
   "CH-CMD-3": "`/model` shows a picker with buttons where the provider has them.",
+  "CH-CMD-5": "The chat that ran `/restart` is told once when the agent is back.",
   "CH-OUT-1": "A send whose connection broke after the request was written is `unknown` and never repeated.",
   "CH-OUT-2": "429 with `retry_after` is obeyed.",
   "CH-OUT-3": "5xx and a provider that is down are tried again; order within the chat stays.",

@@ -185,8 +185,8 @@ export async function createApp(deps: AppDeps) {
     tempDir: join(paths.home, "run/tmp"),
     attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
     cli: terminal.cli,
-    runCommand: async (entry, chatId, command) =>
-      (await runCommand(entry, chatId, undefined, command)).result,
+    runCommand: async (entry, chatId, command, back) =>
+      (await runCommand(entry, chatId, undefined, command, { back })).result,
   });
   const webhooks = createWebhooks({
     agents: () => config().agents,

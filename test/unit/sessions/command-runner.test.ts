@@ -32,7 +32,7 @@ function rig({ latest = true, model = undefined as string | undefined } = {}) {
   return {
     done,
     run: (name: string, { argument = "", sessionId = undefined as string | undefined } = {}) =>
-      run(agent, "c", sessionId, { name, argument } as never, "key"),
+      run(agent, "c", sessionId, { name, argument } as never, { keyId: "key" }),
   };
 }
 const agent = { id: "a" };
@@ -42,7 +42,7 @@ it.each([
   ["/clear", { cleared: true }, [["clear", "row"]]],
   ["/compact", { archivedMessages: 2, keptMessages: 1 }, [["compact", agent, "row", "key"]]],
   ["/stop", { stopped: true }, [["stop", "row"]]],
-  ["/restart", { restarting: true }, [["restart", agent, "row"]]],
+  ["/restart", { restarting: true }, [["restart", agent, "row", undefined]]],
   [
     "/model",
     { model: "shown", models: [{ alias: "m" }] },

@@ -92,14 +92,17 @@ export function createCompaction(room: {
       });
     },
 
-    /** Starts the session's process without a turn; a failure shows at the next message. */
-    reopen(agent: AgentConfig, row: SessionRow) {
+    /** Starts the session's process without a turn; a failure shows at the next message. `back`: it is there. */
+    reopen(agent: AgentConfig, row: SessionRow, back: () => void) {
       if (turns.running(row.uuid)) return;
       const place = pool.reserve(agent, { chatId: row.chat_id, sessionId: row.uuid });
       pool
         .runtime(place, openRequest(agent, row))
         .then(
-          () => deps.log.info({ agent: agent.id, session: row.uuid }, "session restarted"),
+          () => {
+            deps.log.info({ agent: agent.id, session: row.uuid }, "session restarted");
+            back();
+          },
           (error) =>
             deps.log.warn(
               { err: error, agent: agent.id, session: row.uuid },

@@ -329,8 +329,8 @@ export function createSessions(deps: SessionDeps) {
     compact: compaction.compact,
     stop,
 
-    /** Ends the session's process, interrupting a turn, and starts a fresh one in the background. */
-    async restart(agent: AgentConfig, row: SessionRow) {
+    /** Ends the session's process, interrupting a turn, and starts a fresh one in the background; `back` when it is there. */
+    async restart(agent: AgentConfig, row: SessionRow, back = () => {}) {
       await holds.next(
         row.uuid,
         () => stop(row),
@@ -342,7 +342,7 @@ export function createSessions(deps: SessionDeps) {
           const restarted = deps.feed.event({ type: "session.restarted", agentId: agent.id, data });
           await store.forAgent(agent.id).commit(restarted);
           // Before anything else begins in the session: the new process is told what the session is now.
-          compaction.reopen(agent, await current(row));
+          compaction.reopen(agent, await current(row), back);
         },
       );
     },

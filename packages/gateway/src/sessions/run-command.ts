@@ -29,18 +29,21 @@ interface CommandSessions {
   clear(row: SessionRow): Promise<void>;
   compact(agent: AgentConfig, row: SessionRow, keyId: string | null): Promise<object>;
   stop(row: SessionRow): Promise<boolean>;
-  restart(agent: AgentConfig, row: SessionRow): Promise<void>;
+  restart(agent: AgentConfig, row: SessionRow, back?: () => void): Promise<void>;
   setModel(row: SessionRow, model: string): Promise<void>;
 }
 
-/** Runs slash commands and formats their results; the session endpoints do the same things. */
+/**
+ * Runs slash commands and formats their results; the session endpoints do the same things. `back` is called when a
+ * restarted process is there.
+ */
 export function createCommandRunner(sessions: CommandSessions, models: CommandModels) {
   return async (
     agent: AgentConfig,
     chatId: string,
     sessionId: string | undefined,
     command: Command,
-    keyId: string | null = null,
+    { keyId = null, back }: { keyId?: string | null; back?: () => void } = {},
   ): Promise<CommandReply> => {
     const row =
       sessionId === undefined
@@ -65,7 +68,7 @@ export function createCommandRunner(sessions: CommandSessions, models: CommandMo
         case "/stop":
           return { stopped: await sessions.stop(row) };
         case "/restart":
-          await sessions.restart(agent, row);
+          await sessions.restart(agent, row, back);
           return { restarting: true };
         case "/model": {
           if (command.argument === "") {

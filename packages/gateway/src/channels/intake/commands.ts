@@ -31,6 +31,9 @@ export function helpText(commands: readonly { name: string; description: string 
   return `Send a message to talk to the agent. Commands:\n\n${lines.join("\n")}`;
 }
 
+/** Told when the process that `/restart` started is there. */
+export const AGENT_IS_BACK = "The agent is back.";
+
 /** A command's result as text. */
 export function describeResult(command: string, result: Readonly<Record<string, unknown>>): CommandText {
   switch (command) {

@@ -3,8 +3,9 @@ import type { AgentConfig } from "../../config/index.ts";
 import { sleep } from "../../lib/clock.ts";
 import type { InboxRow, StoredChat } from "../../store/index.ts";
 import { isEnabled, placeKey, placeOf, storedChatId } from "../place.ts";
-import type { ChannelPlace, Content, InboundMessage } from "../types.ts";
-import { type CommandText, describeResult, helpText, isCli, isHelp, refusalText } from "./commands.ts";
+import type { ChannelPlace, InboundMessage } from "../types.ts";
+import { createAnswers } from "./answers.ts";
+import { AGENT_IS_BACK, describeResult, helpText, isCli, isHelp, refusalText } from "./commands.ts";
 import { createGate } from "./gate.ts";
 import { withName } from "./name.ts";
 import type { IntakeDeps } from "./ports.ts";
@@ -39,49 +40,17 @@ interface Worker {
 
 /** Takes in messages: stored first, then one turn after another in each chat, many chats in parallel. */
 export function createIntake(deps: IntakeDeps) {
-  const { store, clock, log, access, delivery } = deps;
+  const { store, clock, log, access } = deps;
   const { inbox } = store;
   const stopped = new AbortController();
   const turns = createTurnRunner(deps, stopped.signal);
   const gate = createGate((agentId) => deps.agent(agentId)?.session.maxConcurrent ?? 1);
   const workers = new Map<string, Worker>();
   const commandsUnderWay = new Set<number>();
+  const { finish, tellMore } = createAnswers(deps);
 
-  /** Settles messages without a turn, with a reply from the gateway itself if there is one. */
-  const finish = (
-    rows: readonly InboxRow[],
-    message: InboundMessage,
-    said: CommandText | undefined,
-    options: { state: "done" | "denied"; note?: string },
-  ) => {
-    const last = rows.at(-1)!;
-    const place = placeOf(last);
-    const parts = said ? deps.split(place.channel, said.text) : [];
-    const contents = parts.map((text, index): Content => {
-      const { buttons, webApp } = (index === parts.length - 1 ? said : undefined) ?? {};
-      return { kind: "text", text, ...(buttons && { buttons }), ...(webApp && { webApp }) };
-    });
-    return store
-      .forAgent(last.agent_id)
-      .commit(
-        delivery.add({
-          place,
-          chatId: last.chat_id,
-          inbox: last.id,
-          purpose: options.state === "denied" ? "knock" : "notice",
-          target: targetOf(message, last.received_at),
-          contents,
-        }),
-        inbox.settle(
-          rows.map(({ id }) => id),
-          options.state,
-          clock.now(),
-          options.note ?? null,
-        ),
-      )
-      .then(() => delivery.wake(place, last.chat_id));
-  };
-  const runCommand = async (agent: AgentConfig, { row, message }: Taken): Promise<void> => {
+  const runCommand = async (agent: AgentConfig, taken: Taken): Promise<void> => {
+    const { row, message } = taken;
     if (isHelp(message.text)) {
       return finish([row], message, { text: helpText(deps.commands) }, { state: "done", note: "help" });
     }
@@ -90,9 +59,13 @@ export function createIntake(deps: IntakeDeps) {
       if (opened) return await finish([row], message, opened, { state: "done", note: "/cli" });
       const command = deps.parseCommand(message.text)!;
       const chatId = storedChatId(row.channel, row.chat_id);
-      const result = await deps.runCommand(agent, chatId, command);
+      const restarted = Promise.withResolvers<void>();
+      const result = await deps.runCommand(agent, chatId, command, restarted.resolve);
       const said = describeResult(command.name, result);
       await finish([row], message, said, { state: "done", note: command.name });
+      restarted.promise
+        .then(() => tellMore(taken, AGENT_IS_BACK))
+        .catch((error) => log.warn({ err: error, agent: agent.id }, "could not tell that the agent is back"));
     } catch (error) {
       const refusal = refusalText(error);
       if (refusal === undefined) throw error;

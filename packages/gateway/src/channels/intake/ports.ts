@@ -82,7 +82,13 @@ export interface IntakeDeps {
   sessions: SessionsPort;
   /** Throws `UNKNOWN_COMMAND`. */
   parseCommand(text: string): Command | undefined;
-  runCommand(agent: AgentConfig, chatId: string, command: Command): Promise<Record<string, unknown>>;
+  /** `back` is called when the process that a `/restart` started is there. */
+  runCommand(
+    agent: AgentConfig,
+    chatId: string,
+    command: Command,
+    back: () => void,
+  ): Promise<Record<string, unknown>>;
   /** Answers `/cli`; undefined where the agent has no such command. */
   cli(agent: AgentConfig, place: ChannelPlace, message: InboundMessage): Promise<CommandText | undefined>;
   commands: readonly { name: string; description: string }[];

@@ -113,7 +113,9 @@ export function messageRoutes(deps: MessageDeps): Endpoint[] {
       }
       const chatId = `api-${body.chat_id}`;
       if (command)
-        return json(await deps.runCommand(agent, chatId, body.session_id, command, principal.keyId));
+        return json(
+          await deps.runCommand(agent, chatId, body.session_id, command, { keyId: principal.keyId }),
+        );
       // Commands stay allowed: they are how an owner frees space.
       deps.takeSpace();
       using _place = body.stream ? deps.takeStream(principal.id) : undefined;
