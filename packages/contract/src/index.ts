@@ -18,6 +18,15 @@ export * from "./schemas/agents.ts";
 export * from "./schemas/channel-health.ts";
 export { CHANNEL_IDS } from "./schemas/channel-ids.ts";
 export * from "./schemas/common.ts";
+export {
+  type AddConnector,
+  type AgentRecordConnectors,
+  CONNECTOR_ID,
+  type ConnectConnector,
+  type ConnectorRecord,
+  type ReceiveConnector,
+  type UpdateConnector,
+} from "./schemas/connectors.ts";
 export * from "./schemas/deliveries.ts";
 export * from "./schemas/events.ts";
 export * from "./schemas/feed.ts";

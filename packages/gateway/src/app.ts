@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
+import { createAppConnectors } from "./app-connectors.ts";
 import { createAppDevices } from "./app-devices.ts";
 import { createAppJobs } from "./app-jobs.ts";
 import { createAppOAuth } from "./app-oauth.ts";
@@ -12,8 +13,7 @@ import { openRows } from "./app-store.ts";
 import { createAppTerminal } from "./app-terminal.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
-import { type ConfigStore, connectorSecretsFile, type Env, type Paths } from "./config/index.ts";
-import { createConnectors, createTokenFile } from "./connectors/index.ts";
+import type { ConfigStore, Env, Paths } from "./config/index.ts";
 import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint, routes } from "./http/index.ts";
@@ -131,11 +131,10 @@ export async function createApp(deps: AppDeps) {
     keepImage: media.keepImage,
     keepFile: media.keepFile,
   });
-  const secretsFile = connectorSecretsFile(paths, env);
-  const connectors = createConnectors({ config, secretsFile, onSecret, log });
+  const connectors = createAppConnectors({ ...deps, feed });
   const packages = createAppPackages({ ...deps, feed });
   const node = home ? home.id : "local";
-  const oauth = createAppOAuth({ ...deps, file: createTokenFile(secretsFile), node, port: () => port });
+  const oauth = createAppOAuth({ ...deps, file: connectors.tokens, node, port: () => port });
   const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
   const sessions = createSessions({
     feed,
@@ -231,6 +230,7 @@ export async function createApp(deps: AppDeps) {
       channels: await channels.view(id),
       devicechat_accounts: devices.accountsOf(requireAgent(id)),
     }),
+    connectorsOf: connectors.ofAgent,
     runtimeStatus: (entry) => runtimes.status(entry),
     checkToken,
   });
@@ -310,6 +310,7 @@ export async function createApp(deps: AppDeps) {
       requireAgent,
     }),
     ...devices.endpoints,
+    ...connectors.endpoints,
     ...routes.webhookRoutes({ webhooks, clock }),
     ...oauth.endpoints,
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),

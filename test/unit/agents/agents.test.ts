@@ -40,6 +40,7 @@ describe("agents", () => {
       runtime_status: expect.objectContaining({ type: "builtin", problem: null }),
       allow_tools: true,
       orchestration_enabled: false,
+      connectors: {},
       channels: {},
       devicechat_accounts: [],
     });
@@ -120,7 +121,7 @@ describe("agents", () => {
     });
     expect(await agents.update("assistant", { model: null })).toMatchObject({ model: null, name: "N" });
     expect((await file()).agents[0]).not.toHaveProperty("model");
-    expect(updateAgent().safeParse({ connectors: {} }).success).toBe(false);
+    expect(updateAgent().safeParse({ connector: {} }).success).toBe(false);
     await expect(agents.update("nobody", { name: "x" })).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
   });
 

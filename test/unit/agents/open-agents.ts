@@ -3,7 +3,8 @@ import { type AgentsDeps, createAgents } from "../../../packages/gateway/src/age
 import { tempHome } from "../../fixtures/temp-home.ts";
 
 /** What the rooms around the agents say when nothing is asked of them. */
-export const quietPorts: Pick<AgentsDeps, "channelsOf" | "checkToken" | "runtimeStatus"> = {
+export const quietPorts: Pick<AgentsDeps, "channelsOf" | "connectorsOf" | "checkToken" | "runtimeStatus"> = {
+  connectorsOf: async () => ({}),
   channelsOf: () => ({ channels: {}, devicechat_accounts: [] }),
   checkToken: async () => ({ ok: true }),
   runtimeStatus: async ({ runtime }) => ({

@@ -117,7 +117,7 @@ describe("the agent routes", () => {
       name: "x",
       description: "first",
     });
-    expect((await call("write", "PATCH", "/assistant", { connectors: {} })).status).toBe(400);
+    expect((await call("write", "PATCH", "/assistant", { connector: {} })).status).toBe(400);
     expect((await call("write", "PATCH", "/second", { name: "x" })).status).toBe(403);
   });
 

@@ -3,6 +3,7 @@ import * as agents from "./agents.ts";
 import * as channelHealth from "./channel-health.ts";
 import * as channels from "./channels.ts";
 import * as connectorOAuth from "./connector-oauth.ts";
+import * as connectors from "./connectors.ts";
 import * as deliveries from "./deliveries.ts";
 import * as devicechat from "./devicechat.ts";
 import * as events from "./events.ts";
@@ -27,6 +28,7 @@ export const routes = {
   ...channelHealth,
   ...channels.accessRoutes,
   ...connectorOAuth,
+  ...connectors,
   ...deliveries,
   ...devicechat,
   ...events,

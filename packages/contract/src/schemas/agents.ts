@@ -2,6 +2,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { channelFields } from "./agent-channels.ts";
 import { agentId, label } from "./common.ts";
+import { agentConnectors, connectorSwitches } from "./connectors.ts";
 import { deviceAccount } from "./devicechat.ts";
 
 const MAX_GREETING_BYTES = 65_536;
@@ -80,6 +81,7 @@ export const agent = lazy(() =>
     runtime_status: runtimeStatus(),
     allow_tools: z.union([z.boolean(), z.array(z.string())]),
     orchestration_enabled: z.boolean(),
+    connectors: agentConnectors(),
     channels: z.record(z.string(), z.looseObject({ enabled: z.boolean(), connected: z.boolean() })),
     devicechat_accounts: z.array(deviceAccount()),
   }),
@@ -106,6 +108,9 @@ export const updateAgent = lazy(() =>
       .describe(
         "Admin. What is not named stays as it is, unless the type or the provider becomes another one.",
       ),
+    connectors: connectorSwitches()
+      .optional()
+      .describe("Admin. Connectors that this agent may use or not; null leaves it to the default."),
     ...channelFields(),
   }),
 );

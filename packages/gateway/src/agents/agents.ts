@@ -33,6 +33,8 @@ export interface AgentsDeps {
   env: Env;
   /** The channels' current state for an agent. */
   channelsOf(agentId: string): ChannelView | Promise<ChannelView>;
+  /** The connectors and whether the agent may use them. */
+  connectorsOf(agent: AgentConfig): Promise<AgentRecord["connectors"]>;
   /** State of the agent's runtime. */
   runtimeStatus(agent: AgentConfig): Promise<AgentRecord["runtime_status"]>;
   checkToken: CheckToken;
@@ -86,6 +88,17 @@ function applyPatch(entry: Raw, patch: UpdateAgent): void {
   }
 }
 
+/** Sets the named switches; null takes one back. */
+function applySwitches(entry: Raw, switches: NonNullable<UpdateAgent["connectors"]>): void {
+  const connectors: Raw = isRecord(entry.connectors) ? entry.connectors : {};
+  for (const [id, value] of Object.entries(switches)) {
+    if (value === null) delete connectors[id];
+    else connectors[id] = isRecord(connectors[id]) ? { ...connectors[id], ...value } : value;
+  }
+  if (Object.keys(connectors).length > 0) entry.connectors = connectors;
+  else delete entry.connectors;
+}
+
 export function createAgents(deps: AgentsDeps): Agents {
   const { config, paths, env, checkToken } = deps;
   const find = (agentId: string): AgentConfig => {
@@ -94,8 +107,12 @@ export function createAgents(deps: AgentsDeps): Agents {
     return found;
   };
   const show = async (agent: AgentConfig) => {
-    const [channels, status] = await Promise.all([deps.channelsOf(agent.id), deps.runtimeStatus(agent)]);
-    return agentRecord(agent, channels, status);
+    const [channels, connectors, status] = await Promise.all([
+      deps.channelsOf(agent.id),
+      deps.connectorsOf(agent),
+      deps.runtimeStatus(agent),
+    ]);
+    return agentRecord(agent, channels, connectors, status);
   };
 
   const list: Agents["list"] = async () => {
@@ -172,6 +189,8 @@ export function createAgents(deps: AgentsDeps): Agents {
         if (!isAdmin) throw new GatewayError("FORBIDDEN", "Only an admin key may set runtime.");
         checkRuntime(patch.runtime);
       }
+      if (patch.connectors && !isAdmin)
+        throw new GatewayError("FORBIDDEN", "Only an admin key may set connectors.");
       const patches = channelPatches(patch, isAdmin);
       await checkTokens(find(agentId), patches, checkToken);
       const stored: StoredSecrets[] = [];
@@ -184,6 +203,7 @@ export function createAgents(deps: AgentsDeps): Agents {
           if (!isRecord(entry))
             throw new GatewayError("CONFLICT", "The agent's entry cannot be changed here.");
           applyPatch(entry, patch);
+          if (patch.connectors) applySwitches(entry, patch.connectors);
           if (patch.runtime) await applyRuntime(agentId, entry, patch.runtime);
           // Workers of an orchestration resume saved sessions, which only the headless mode can.
           if (patch.orchestration_enabled && isRecord(raw.gateway) && raw.gateway.headless === false) {

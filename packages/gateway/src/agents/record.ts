@@ -19,6 +19,7 @@ function publicAddress(address: string): string | undefined {
 export function agentRecord(
   config: AgentConfig,
   channels: ChannelView,
+  connectors: AgentRecord["connectors"],
   runtimeStatus: AgentRecord["runtime_status"],
 ): AgentRecord {
   const { type, provider, model, baseUrl } = config.runtime;
@@ -37,6 +38,7 @@ export function agentRecord(
     runtime_status: runtimeStatus,
     allow_tools: config.allowTools,
     orchestration_enabled: config.orchestration.enabled,
+    connectors,
     channels: channels.channels,
     devicechat_accounts: channels.devicechat_accounts,
   };

@@ -41,6 +41,7 @@ export const featureSections = {
       z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, { error: "must be a slug" }),
       z.looseObject({
         label: z.string().optional().describe("Display name."),
+        description: z.string().optional().describe("What it is good for."),
         config: opaque
           .optional()
           .describe(

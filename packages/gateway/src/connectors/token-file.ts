@@ -31,3 +31,13 @@ export function createTokenFile(path: string): TokenFile {
 
 /** The variable that holds a secret. */
 export const secretKey = (id: string, placeholder: string): string => `CUSTOM__${id}__${placeholder}`;
+
+/** The variables of a connector: its secrets, and the gateway's own book-keeping. */
+export const variablesOf = (id: string, file: Variables): string[] =>
+  Object.keys(file).filter(
+    (name) => name.startsWith(secretKey(id, "")) || name.startsWith(`CUSTOMINT__${id}__`),
+  );
+
+/** Changes that remove these variables. */
+export const without = (names: readonly string[]): Changes =>
+  Object.fromEntries(names.map((name) => [name, null]));

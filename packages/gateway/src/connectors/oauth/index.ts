@@ -3,6 +3,7 @@ import { once } from "../../lib/once.ts";
 import { SWEEP_MS } from "./book.ts";
 import { type OAuthDeps, type Outcome, ownedUrl, requireEntry } from "./types.ts";
 
+export { bookKey, refreshState } from "./book.ts";
 export type { OAuthDeps, OAuthEntry, Outcome } from "./types.ts";
 
 /** A job, as far as its scheduler asks for it. */
