@@ -61,8 +61,6 @@ export function readBook(text: string | undefined): Book | undefined {
   }
 }
 
-/** Between two sweeps. */
-export const SWEEP_MS = 60_000;
 /** How long before its end an access token is refreshed. */
 export const EARLY_MS = 5 * 60_000;
 

@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { once } from "../../lib/once.ts";
-import { SWEEP_MS } from "./book.ts";
-import { type OAuthDeps, type Outcome, ownedUrl, requireEntry } from "./types.ts";
+import { type OAuthDeps, type Outcome, ownedUrl, requireEntry, SWEEP_MS } from "./types.ts";
 
 export { bookKey, refreshState } from "./book.ts";
 export type { OAuthDeps, OAuthEntry, Outcome } from "./types.ts";

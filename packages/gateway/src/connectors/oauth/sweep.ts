@@ -4,14 +4,13 @@ import {
   EARLY_MS,
   type Grant,
   readBook,
-  SWEEP_MS,
   type Trouble,
   tokenKey,
   writeBook,
 } from "./book.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 import { RefusedError, requestTokens, type Tokens } from "./token.ts";
-import { type OAuthDeps, ownedUrl } from "./types.ts";
+import { type OAuthDeps, ownedUrl, SWEEP_MS } from "./types.ts";
 
 const FIRST_PAUSE_MS = 5 * 60_000;
 const LONGEST_PAUSE_MS = 6 * 60 * 60_000;

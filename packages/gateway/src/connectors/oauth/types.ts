@@ -38,5 +38,8 @@ export function ownedUrl(entry: OAuthEntry | undefined): string | undefined {
   return typeof url === "string" ? url : undefined;
 }
 
+/** Between two sweeps. */
+export const SWEEP_MS = 60_000;
+
 /** How a sign-in ended; `provider` when its authorization server said so. */
 export type Outcome = { connected: string } | { code: string; provider?: true };
