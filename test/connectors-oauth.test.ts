@@ -1,8 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runCli } from "./fixtures/cli.ts";
 import { type OAuthRig, startOAuth } from "./fixtures/oauth-server.ts";
-import { type Gateway, startGateway, testConfig, until } from "./harness.ts";
+import { type Gateway, KEYS, startGateway, testConfig, until } from "./harness.ts";
 
 const START = "/api/v1/connectors/custom/tools/oauth/start";
 
@@ -150,7 +151,10 @@ describe("the sign-in to a connector", () => {
       const reply = await fetch(`${gateway.url}${back.pathname}${back.search}`, { redirect: "manual" });
       return [reply.status, reply.headers.get("location")];
     };
-    const back = await rig.consent(await begin(gateway));
+    const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEYS.admin };
+    const { code, stdout } = await runCli(["connectors", "login", "tools"], { env });
+    expect(code).toBe(0);
+    const back = await rig.consent(/https?:\/\/[^\s"]+\/authorize[^\s"]*/.exec(stdout)![0]);
     expect(back.href).toMatch(/^https:\/\/gateway\.example\/gateway\/oauth\/mcp\/callback\?/);
     expect(await visit(back)).toEqual([302, "https://app.example/done?kept=1#there"]);
     const failed = (code: string) => [

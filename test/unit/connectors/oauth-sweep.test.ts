@@ -190,6 +190,28 @@ describe("the refresh of a connector's token", () => {
     expect(room.lines).toEqual({});
   });
 
+  it("stores nothing for a connector that is removed or has another address by then [OAUTH-12]", async () => {
+    for (const end of ["tokens", "refusal"]) {
+      const changes: Array<(entries: Record<string, OAuthEntry>) => void> = [
+        (entries) => delete entries.tools,
+        (entries) => {
+          entries.tools = ownedEntry("https://other.example/mcp");
+        },
+      ];
+      for (const change of changes) {
+        const room = rig(async () => {
+          change(room.entries);
+          if (end === "refusal") throw new RefusedError("invalid_grant");
+          return tokens("1");
+        });
+        const before = { ...room.lines };
+        room.clock.advance(60 * MINUTE);
+        await room.sweep();
+        expect(room.lines).toEqual(before);
+      }
+    }
+  });
+
   it("says nothing of a server that did not answer before the gateway stopped [OAUTH-13]", async () => {
     const stop = new AbortController();
     const room = rig(async () => {
