@@ -11,6 +11,8 @@ export const terminal = {
   "TERM-5":
     "a socket closes with 4404 without a terminal, 4410 with its program, 4401 with its right, 1001 with the gateway",
   "TERM-6": "the visible screen of a session is text without escape sequences; without a terminal 404",
+  "TERM-7":
+    "`sessions attach` shows and types in the person's own terminal, says how to leave, and gives it back as it was on every way out",
 } as const;
 
 /** `/cli` in a chat. */

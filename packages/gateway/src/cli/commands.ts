@@ -73,6 +73,8 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
       return (await import("./channels/index.ts")).traceCommand(tokens);
     case "events":
       return (await import("./events.ts")).eventsCommand(tokens);
+    case "sessions":
+      return (await import("./attach.ts")).attachCommand(tokens);
     case "start":
       throw new UsageError("start must come first and does not accept connection flags.");
     default: {

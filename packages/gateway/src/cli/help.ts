@@ -64,12 +64,18 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
       "Show what happens as it happens; with --json, one JSON object per line.",
     ],
   ],
+  sessions: [
+    [
+      "sessions attach <agent> <session>",
+      "Watch the terminal of a session and type into it; Ctrl+] leaves, and the program goes on.",
+    ],
+  ],
   completion: [["completion bash|zsh|fish", "Print a shell completion script."]],
   api: [["api <METHOD> <path> [--data JSON] [-o FILE]", "Call any of the gateway's URLs."]],
 };
 
 /** Local commands that need a running gateway. */
-const WITH_GATEWAY = new Set(["channels", "devicechat", "events", "trace"]);
+const WITH_GATEWAY = new Set(["channels", "devicechat", "events", "sessions", "trace"]);
 
 const CONNECTION = `Connection:
   --url URL     the gateway, default http://127.0.0.1:10850 (or GATEWAY_URL)

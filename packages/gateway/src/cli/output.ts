@@ -70,6 +70,12 @@ export function render(value: unknown): string {
   if (value === undefined || value === null) return "done\n";
   if (!isRow(value)) return `${printable(typeof value === "string" ? value : JSON.stringify(value))}\n`;
   if (typeof value.response === "string") return `${printable(value.response)}\n`;
+  // A screen: its lines are what counts.
+  if (typeof value.text === "string" && typeof value.cols === "number")
+    return `${value.text
+      .split("\n")
+      .map((line) => printable(line))
+      .join("\n")}\n`;
   const entries = Object.entries(value);
   const list = entries.find(([, child]) => Array.isArray(child)) as [string, unknown[]] | undefined;
   const wrapped = entries.length === 1 && isRow(entries[0]![1]) ? entries[0]![1] : undefined;

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { terminalRig } from "./fixtures/terminal-rig.ts";
+import { bin } from "./harness.ts";
+
+let rig: Awaited<ReturnType<typeof terminalRig>>;
+beforeAll(async () => {
+  rig = await terminalRig();
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+/** Runs `sessions attach` in a terminal of its own, between two looks at the terminal's settings. */
+function attach(session: string) {
+  const command = `${process.execPath} ${bin} sessions attach assistant ${session}`;
+  // util-linux' script makes the terminal; `stty` prints what raw mode would change.
+  const inside = `stty -g; ${command} & pid=$!; echo "pid $pid"; fg >/dev/null 2>&1; echo "code $?"; stty -g; echo end`;
+  const child = spawn("/usr/bin/script", ["-qfec", `bash -mc '${inside}'`, "/dev/null"], {
+    stdio: ["pipe", "pipe", "ignore"],
+    env: {
+      ...process.env,
+      GATEWAY_URL: rig.server.url,
+      GATEWAY_API_KEY: "the-admin-key",
+      SHELL: "/bin/bash",
+      TERM: "xterm",
+    },
+  });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  const shows = (text: string) => expect.poll(() => output, { timeout: 15_000 }).toContain(text);
+  return {
+    shows,
+    output: () => output,
+    type: (keys: string) => child.stdin.write(keys),
+    pid: () => Number(/pid (\d+)/.exec(output)?.[1]),
+    /** The exit code, once the terminal's settings have been found to be as they were. */
+    async left() {
+      await shows("end");
+      const [before, after] = output.match(/^[0-9a-f]+(?::[0-9a-f]+){10,}/gm)!;
+      expect(after).toBe(before);
+      expect(output).toContain("\u001b[?1049l");
+      expect(output).toContain("\u001b[?25h");
+      child.stdin.end();
+      return Number(/code (\d+)/.exec(output)![1]);
+    },
+  };
+}
+
+describe("sessions attach", () => {
+  it("shows the terminal, carries keys, and leaves by Ctrl+] [TERM-7]", async () => {
+    const { write, typed } = rig.terminals.get("s1")!;
+    write("the screen");
+    const person = attach("s1");
+    await person.shows("Ctrl+] leaves");
+    await person.shows("the screen");
+    // Raw: nothing is echoed, kept until a line ends, or taken as a signal.
+    person.type("a\u0003é");
+    await expect.poll(() => typed.join("")).toBe("a\u0003é");
+    write(" and more");
+    await person.shows(" and more");
+    person.type("b\u001dc");
+    expect(await person.left()).toBe(0);
+    expect(typed.join("")).toBe("a\u0003éb");
+    expect(person.output()).toContain("the program goes on");
+  });
+
+  it("gives the terminal back when it is killed, and when the program ends [TERM-7]", async () => {
+    const killed = attach("s1");
+    await killed.shows("the screen");
+    process.kill(killed.pid(), "SIGTERM");
+    expect(await killed.left()).toBe(143);
+    const ended = attach("s1");
+    await ended.shows("the screen");
+    rig.terminals.get("s1")!.end();
+    expect(await ended.left()).toBe(0);
+    expect(ended.output()).toContain("The program has ended.");
+  });
+
+  it("says in a sentence why there is nothing to see [TERM-7]", async () => {
+    rig.state.headless = true;
+    const person = attach("s2");
+    expect(await person.left()).toBe(1);
+    expect(person.output()).toContain("This session has no terminal");
+    rig.state.headless = false;
+  });
+});
