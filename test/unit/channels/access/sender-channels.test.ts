@@ -36,6 +36,19 @@ describe.each(senders)("$channel", ({ channel, user }) => {
     expect((await own.pending(channel))[0]).toMatchObject({ count: 3, code });
   });
 
+  it("names who is on the list, and nobody while everybody may write [PAIR-1]", async () => {
+    const listed = async (block: object) => {
+      const own = await openAccess({
+        [channel]: { ...block },
+      });
+      return own.access.isListed(own.place(channel), own.entry(), user);
+    };
+    expect(await listed({ dmPolicy: "allowlist", dmAllowlist: [user] })).toBe(true);
+    expect(await listed({ dmPolicy: "allowlist", dmAllowlist: [] })).toBe(false);
+    expect(await listed({ dmPolicy: "open", dmAllowlist: [user] })).toBe(false);
+    expect(await listed({ dmPolicy: "disabled", dmAllowlist: [user] })).toBe(false);
+  });
+
   it("puts who is approved on the list in config.json, at once, and leaves the rest as it is [CH-ACCESS-21]", async () => {
     const own = await openAccess({ extra: { kept: true } });
     const code = codeIn(await own.knock(channel, from));

@@ -84,6 +84,15 @@ describe("a text", () => {
     expect(chats).toEqual(["-5", "-1005", "-1005"]);
   });
 
+  it("has a button that opens a page inside of the app [PAIR-1]", async () => {
+    const { api, adapter } = await setup();
+    const webApp = { label: "Open the terminal", url: "https://gw.example/gateway/cli/1" };
+    await adapter.send(outgoing(text("Here", { webApp })), never);
+    expect(api.callsOf("sendMessage")[0]!.params.reply_markup).toEqual({
+      inline_keyboard: [[{ text: webApp.label, web_app: { url: webApp.url } }]],
+    });
+  });
+
   it("has buttons, as far as their commands fit [CH-BOTCHAT-7]", async () => {
     const { api, adapter } = await setup();
     const buttons = [

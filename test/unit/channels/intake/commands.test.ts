@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   describeResult,
   helpText,
+  isCli,
   isHelp,
   isUrgent,
   refusalText,
@@ -103,6 +104,32 @@ describe("a message that is a command", () => {
       "A turn is running.",
     ]);
     expect(rig.notes()).toEqual(["done refused command", "done refused command"]);
+    expect(rig.turns).toEqual([]);
+  });
+
+  it("/cli is answered at once where the agent has a terminal, and is unknown elsewhere [PAIR-1]", async () => {
+    expect([isUrgent("/cli approve ABC234"), isCli(" /CLI"), isCli("/client")]).toEqual([true, true, false]);
+    const asked: unknown[] = [];
+    const webApp = { label: "Open the terminal", url: "https://gw.example/gateway/cli/1" };
+    const rig = startIntake({
+      deps: {
+        parseCommand,
+        async cli(agent, place, message) {
+          asked.push([agent.id, place.channel, message.senderId, message.text]);
+          return message.text === "/cli" ? { text: "Here.", webApp } : undefined;
+        },
+      },
+    });
+    await rig.say("/cli");
+    await settled();
+    await rig.say("/cli approve");
+    await settled();
+    expect(asked).toEqual([
+      ["a", "sigchat", expect.any(String), "/cli"],
+      ["a", "sigchat", expect.any(String), "/cli approve"],
+    ]);
+    expect(rig.out.sent[0]!.content).toEqual({ kind: "text", text: "Here.", webApp });
+    expect(rig.out.texts()[1]).toMatch(/There is no command \/cli/);
     expect(rig.turns).toEqual([]);
   });
 
