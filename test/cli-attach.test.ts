@@ -13,7 +13,7 @@ afterAll(() => rig[Symbol.asyncDispose]());
 function attach(session: string) {
   const command = `${process.execPath} ${bin} sessions attach assistant ${session}`;
   // util-linux' script makes the terminal; `stty` prints what raw mode would change.
-  const inside = `stty -g; ${command} & pid=$!; echo "pid $pid"; fg >/dev/null 2>&1; echo "code $?"; stty -g; echo end`;
+  const inside = `stty -g; ${command} & pid=$!; echo "pid $pid"; fg >/dev/null 2>&1; echo "code $?"; stty -g; echo all-over`;
   const child = spawn("/usr/bin/script", ["-qfec", `bash -mc '${inside}'`, "/dev/null"], {
     stdio: ["pipe", "pipe", "ignore"],
     env: {
@@ -36,7 +36,7 @@ function attach(session: string) {
     pid: () => Number(/pid (\d+)/.exec(output)?.[1]),
     /** The exit code, once the terminal's settings have been found to be as they were. */
     async left() {
-      await shows("end");
+      await shows("all-over\r\n");
       const [before, after] = output.match(/^[0-9a-f]+(?::[0-9a-f]+){10,}/gm)!;
       expect(after).toBe(before);
       expect(output).toContain("\u001b[?1049l");
@@ -75,6 +75,19 @@ describe("sessions attach", () => {
     rig.terminals.get("s1")!.end();
     expect(await ended.left()).toBe(0);
     expect(ended.output()).toContain("The program has ended.");
+  });
+
+  it("has a sister that prints the screen [TERM-6]", async () => {
+    const child = spawn(process.execPath, [bin, "sessions", "screen", "s1", "--key", "the-plain-key"], {
+      env: { ...process.env, GATEWAY_URL: rig.server.url },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    expect([code, output]).toEqual([0, `${rig.terminals.get("s1")!.shown()}\n`]);
   });
 
   it("says in a sentence why there is nothing to see [TERM-7]", async () => {
