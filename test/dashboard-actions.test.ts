@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)("what the dashboard does (skipped where /usr/bin/ch
   it("lists events as they happen, by topic and agent [DASH-EVENT-1]", async () => {
     await using seen = await visit(browser, gateway, { hash: "#/events" });
     const { page, problems } = seen;
-    const rows = page.getByRole("region", { name: "Latest events" }).locator("tbody tr");
+    const rows = page.getByRole("region", { name: "Latest events" }).getByRole("listitem");
     await rows.filter({ hasText: "gateway.started" }).waitFor();
     await page.getByText("New events appear by themselves.").waitFor();
     const before = await rows.filter({ hasText: "turn.finished" }).count();

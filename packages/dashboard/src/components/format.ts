@@ -1,4 +1,5 @@
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const wholeDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
@@ -10,6 +11,12 @@ const sameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString();
 export function shortTime(ms: number): string {
   const date = new Date(ms);
   return sameDay(date, new Date()) ? time.format(date) : day.format(date);
+}
+
+/** To the second; on another day with the date. */
+export function exactTime(ms: number): string {
+  const date = new Date(ms);
+  return sameDay(date, new Date()) ? exact.format(date) : `${day.format(date)}, ${exact.format(date)}`;
 }
 
 /** A day that is written `YYYY-MM-DD`. */

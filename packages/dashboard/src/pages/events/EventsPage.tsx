@@ -2,29 +2,11 @@ import type { FeedEvent } from "@agent-gateway/contract";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Choice } from "../../components/Choice.tsx";
-import { type Column, DataTable } from "../../components/DataTable.tsx";
-import { fullTime } from "../../components/format.ts";
+import { exactTime, fullTime } from "../../components/format.ts";
 import { events, followEvents } from "../../state/events.ts";
 import { feedLive } from "../../state/feed.ts";
 import { agentName, agents } from "../../state/place.ts";
 import { detailsOf, TOPICS, topicOf, wordsOf } from "./words.ts";
-
-const COLUMNS: Column<FeedEvent>[] = [
-  {
-    title: "When",
-    cell: ({ timestamp }) => <time dateTime={timestamp}>{fullTime(Date.parse(timestamp))}</time>,
-  },
-  {
-    title: "What happened",
-    cell: ({ type }) => (
-      <>
-        {wordsOf(type)} <code class="event-type">{type}</code>
-      </>
-    ),
-  },
-  { title: "Agent", cell: ({ data }) => (data.agentId ? agentName(data.agentId) : "") },
-  { title: "Details", cell: (event) => detailsOf(event) },
-];
 
 /** What happens at the gateway, as it happens. */
 export function EventsPage() {
@@ -69,14 +51,38 @@ export function EventsPage() {
       {!shown ? (
         <p class="empty late">Loading…</p>
       ) : (
-        <DataTable
-          title="Latest events"
-          columns={COLUMNS}
-          rows={shown}
-          keyOf={({ id }) => id}
-          empty={all?.length === 0 ? "Nothing has happened yet." : "None of the latest events match."}
-        />
+        <section class="data" aria-labelledby="events-title">
+          <h2 id="events-title">Latest events</h2>
+          {shown.length === 0 ? (
+            <p class="empty small">
+              {all?.length === 0 ? "Nothing has happened yet." : "None of the latest events match."}
+            </p>
+          ) : (
+            <ol class="events">
+              {shown.map((event) => (
+                <EventLine key={event.id} event={event} />
+              ))}
+            </ol>
+          )}
+        </section>
       )}
     </main>
+  );
+}
+
+function EventLine({ event }: { event: FeedEvent }) {
+  const { type, timestamp, data } = event;
+  const at = Date.parse(timestamp);
+  const rest = [data.agentId && agentName(data.agentId), detailsOf(event)].filter(Boolean).join(", ");
+  return (
+    <li class="event">
+      <time dateTime={timestamp} title={fullTime(at)}>
+        {exactTime(at)}
+      </time>
+      <p>
+        {wordsOf(type)} <code class="event-type">{type}</code>
+        {rest && <span class="hint">{rest}</span>}
+      </p>
+    </li>
   );
 }

@@ -50,15 +50,29 @@ export const wordsOf = (type: string): string => (Object.hasOwn(WORDS, type) ? (
 
 export const topicOf = ({ type }: FeedEvent): string => type.split(".", 1)[0] as string;
 
-/** More than this says nothing in a table. */
+/** More than this says nothing in a line. */
 const MOST_CHARS = 200;
+/** What people call a figure; others keep their names. Ids of requests are for the log. */
+const NAMES = new Map([
+  ["chatId", "chat"],
+  ["sessionId", "session"],
+]);
+const HIDDEN = ["agentId", "requestId"];
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
-/** The event's other figures in a line; the agent has a column of its own. */
+const shown = (value: unknown): string => {
+  if (typeof value === "object") return JSON.stringify(value);
+  const text = String(value);
+  return UUID.test(text) ? text.slice(0, 8) : text;
+};
+
+/** The event's figures in a line, without those that are shown elsewhere. */
 export function detailsOf({ data }: FeedEvent): string {
-  const { agentId: _, ...others } = data;
-  const text = Object.entries(others)
-    .filter(([, value]) => value !== null && value !== undefined && value !== "")
-    .map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`)
+  const text = Object.entries(data)
+    .filter(
+      ([name, value]) => !HIDDEN.includes(name) && value !== null && value !== undefined && value !== "",
+    )
+    .map(([name, value]) => `${NAMES.get(name) ?? name} ${shown(value)}`)
     .join(", ");
   return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;
 }
