@@ -14,6 +14,7 @@ const MAX_ATTACKS = 900;
 /** Patterns that never see a longer text than this: what hands it to them cuts it. */
 const CUT_BEFORE: Readonly<Record<string, number>> = {
   "packages/gateway/src/lib/file-type.ts": 4096,
+  "packages/gateway/src/lib/hide-secrets.ts": 4000,
   "packages/gateway/src/runtimes/agent-cli/safe-sentence.ts": 4000,
 };
 
