@@ -72,6 +72,8 @@ export interface TurnOutcome {
   error?: string;
   /** For `failed`: the process was gone before it took the turn; where it had stood ready, a new one may have it. */
   unread?: boolean;
+  /** For `failed`: the process has ended, or is about to, and not because the gateway ended it. */
+  gone?: boolean;
   /** The model that actually answered, if the runtime reports it. */
   model?: string;
   /** Share of the context in use, 0-100, if the runtime reports it. */
@@ -200,6 +202,8 @@ export interface RuntimeSession {
    * compaction, and the caller must start a new process with what it wants to keep.
    */
   compact(): Promise<{ summary: string | null; usage?: TurnUse } | null>;
+  /** The end of what the program wrote to stderr. Absent where that is not kept. */
+  stderrTail?(): string;
   /** Absent where the program runs in none. */
   readonly terminal?: ProgramTerminal;
   /** Ends the process group: politely, then by force within 3 s. Safe to call twice. */

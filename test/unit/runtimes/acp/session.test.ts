@@ -175,6 +175,7 @@ describe("turn", () => {
     const { outcome } = await runTurn(session, "SAY so far\nDIE");
     expect(outcome).toEqual({
       status: "failed",
+      gone: true,
       text: "so far",
       error: "The agent process ended unexpectedly.",
     });

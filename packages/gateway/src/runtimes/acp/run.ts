@@ -136,7 +136,10 @@ export function createRun({
 
 function outcomeOf(answer: RpcAnswer, text: string, interrupted: boolean): TurnOutcome {
   if (interrupted) return { status: "interrupted", text };
-  if (answer.type !== "result") return { status: "failed", text, error: describeFailure(answer) };
+  if (answer.type !== "result") {
+    const gone = answer.type === "closed";
+    return { status: "failed", text, error: describeFailure(answer), ...(gone && { gone }) };
+  }
   switch (answer.value.stopReason) {
     case "cancelled":
       return { status: "interrupted", text };

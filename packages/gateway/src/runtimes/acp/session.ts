@@ -148,8 +148,9 @@ export async function openAcpSession(
     resumeToken: traits.loadSession || traits.resumeSession ? sessionId : null,
     primed: resumed || options.history.length > 0,
     closed: gone,
+    stderrTail: () => link.process.stderrTail(),
     async turn(input, emit) {
-      if (dead) return { status: "failed", text: "", error: PROCESS_ENDED, unread: true };
+      if (dead) return { status: "failed", text: "", error: PROCESS_ENDED, unread: true, gone: true };
       const { run, outcome } = await follow(() => promptBlocks(input, preface, traits), emit);
       if (outcome.status === "done") seen.login = "ok";
       if (run.heard) {

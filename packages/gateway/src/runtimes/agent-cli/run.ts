@@ -102,7 +102,7 @@ export function createRun(
       const outcome = outcomeOf(run.state, null, { interrupted: run.interrupted || wanted, window });
       if (outcome.status !== "failed") return settle(outcome);
       const unread = !heard && sentAt !== undefined && clock.elapsed() - sentAt < LEAVING_MS;
-      settle({ ...outcome, ...(error !== undefined && { error }), unread });
+      settle({ ...outcome, ...(error === undefined ? { gone: true } : { error }), unread });
     },
     lose: () => settle("lost"),
     async interrupt() {

@@ -181,7 +181,7 @@ export async function openAgentCliSession(
     const to = link;
     const line = await makeLine().catch(() => null);
     if (run.interrupted || closing) return INTERRUPTED;
-    if (dead) return { ...failed(ENDED), unread: true };
+    if (dead) return { ...failed(ENDED), unread: true, gone: true };
     if (line === null) return failed("A file of the message could not be read.");
     if (to !== link) return "lost";
     run.sentTo(to);
@@ -230,6 +230,7 @@ export async function openAgentCliSession(
       return link.conversation.type === "resume" || options.history.length > 0;
     },
     closed: gone.promise,
+    stderrTail: () => link.process.stderrTail(),
     async turn(input, emit) {
       const { outcome } = await follow(() => userLine(input, unreplayed), emit);
       lastPercent = outcome.contextPercent ?? lastPercent;

@@ -133,6 +133,7 @@ export async function openBuiltinSession(
             status: "failed",
             text: running.text,
             error: "The agent process ended in the middle of its answer.",
+            gone: true,
           },
     );
   });
@@ -166,8 +167,9 @@ export async function openBuiltinSession(
     primed: history.length > 0,
     closed,
     close,
+    stderrTail: child.stderrTail,
     async turn(input, onEvent) {
-      if (gone) return { status: "failed", text: "", error: "The agent process is not running." };
+      if (gone) return { status: "failed", text: "", error: "The agent process is not running.", gone: true };
       running = { text: "", emit: onEvent, over: Promise.withResolvers() };
       send({ type: "turn", text: input.text, files: input.files });
       const outcome = await running.over.promise;
