@@ -46,6 +46,8 @@ describe("monitoring", () => {
           model: "fake-model",
           spawnedAt: expect.any(Number),
           lastActivity: expect.any(Number),
+          backend: "headless",
+          incident: null,
         },
       ],
       messagesReceived: 1,

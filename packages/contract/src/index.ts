@@ -31,6 +31,7 @@ export * from "./schemas/deliveries.ts";
 export * from "./schemas/events.ts";
 export * from "./schemas/feed.ts";
 export * from "./schemas/history.ts";
+export * from "./schemas/incidents.ts";
 export * from "./schemas/messages.ts";
 export * from "./schemas/ops.ts";
 export * from "./schemas/packages.ts";

@@ -4,6 +4,7 @@ import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppConnectors } from "./app-connectors.ts";
 import { createAppDevices } from "./app-devices.ts";
+import { createAppHealing } from "./app-healing.ts";
 import { createAppJobs } from "./app-jobs.ts";
 import { createAppOAuth } from "./app-oauth.ts";
 import { createAppOwners } from "./app-owners.ts";
@@ -114,6 +115,7 @@ export async function createApp(deps: AppDeps) {
     clock,
     version: VERSION,
     places: () => sessions.places(),
+    incidentOf: (id) => healing.openOf(id),
     dbUnits: () => rows.units,
     store: rows,
     diskFree: disk.free,
@@ -136,8 +138,10 @@ export async function createApp(deps: AppDeps) {
   const node = home ? home.id : "local";
   const oauth = createAppOAuth({ ...deps, file: connectors.tokens, node, port: () => port });
   const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
+  const healing = createAppHealing({ ...deps, config, feed, rooms: () => ({ sessions, channels }) });
   const sessions = createSessions({
     feed,
+    watch: healing.watch,
     store: rows,
     clock,
     log,
@@ -316,6 +320,7 @@ export async function createApp(deps: AppDeps) {
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),
     ...routes.usageRoutes({ usage, agentExists: (id) => agent(id) !== undefined }),
     ...packages.endpoints,
+    ...healing.endpoints,
     ...routes.monitoringRoutes({ monitoring }),
     ...terminal.endpoints,
   ];

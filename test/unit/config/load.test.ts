@@ -57,7 +57,7 @@ describe("defaults", () => {
       port: 10_850,
       headless: true,
       connectorsDefaultEnabled: true,
-      selfHealing: { autoRecover: false },
+      selfHealing: { enabled: true, autoRecover: false },
       logs: { level: "info", maxFileBytes: 16_777_216, maxFiles: 3, retentionDays: 14 },
       history: { retentionDays: null, maxHistoryMessages: 50, cleanupHour: 3, cleanupTimezone: "UTC" },
       turns: { hardCapMs: 600_000, retainMs: 120_000, injectionMs: 60_000, keepaliveMs: 15_000 },

@@ -56,6 +56,7 @@ const GATEWAY: Limits[] = [
   flag("headless"),
   flag("connectorsDefaultEnabled"),
   flag("orchestration.enabled"),
+  flag("selfHealing.enabled"),
   flag("selfHealing.autoRecover"),
   flag("appHousekeeping.buildCachePrune"),
   flag("appHousekeeping.danglingImagePrune"),

@@ -211,6 +211,7 @@ async function run(seed: number): Promise<void> {
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
     feed: { event: () => change() },
+    watch: { began() {}, exited: async () => false, ended() {} },
     step() {},
   } as unknown as SessionDeps);
 

@@ -95,6 +95,7 @@ function rig() {
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
     feed: { event: () => change() },
+    watch: { began() {}, exited: async () => false, ended() {} },
     step() {},
   } as unknown as SessionDeps);
   let request = 0;

@@ -93,6 +93,7 @@ async function rig({ terminal = true } = {}) {
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     feed: { event: () => change() },
+    watch: { began() {}, exited: async () => false, ended() {} },
     step() {},
   } as unknown as SessionDeps);
   onTestFinished(() => sessions.close());

@@ -50,6 +50,7 @@ async function rig(feed: unknown = { event: () => change() }) {
     usage: { record: () => ({ change: [] }) },
     cutOff: async () => [],
     feed,
+    watch: { began() {}, exited: async () => false, ended() {} },
     step() {},
   } as unknown as SessionDeps);
   onTestFinished(() => sessions.close());

@@ -8,6 +8,7 @@ import * as deliveries from "./deliveries.ts";
 import * as devicechat from "./devicechat.ts";
 import * as events from "./events.ts";
 import * as history from "./history.ts";
+import * as incidents from "./incidents.ts";
 import * as media from "./media.ts";
 import * as messages from "./messages.ts";
 import * as ops from "./ops.ts";
@@ -23,6 +24,7 @@ export const routes = {
   ...messages,
   ...sessions,
   ...history,
+  ...incidents,
   ...media,
   ...agents,
   ...channelHealth,

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { INCIDENT_ACTIONS, INCIDENT_OUTCOMES, INCIDENT_STAGES } from "./incidents.ts";
 import { attachment } from "./messages.ts";
 import { usage } from "./usage.ts";
 
@@ -31,6 +32,13 @@ export const turnEvent = lazy(() =>
       /** HTTP status of the failed attempt. */
       status: z.number().optional(),
       message: z.string(),
+    }),
+    /** The watchdog found the turn stuck, did something about it, or saw it go on. */
+    z.object({
+      type: z.literal("incident"),
+      stage: z.enum(INCIDENT_STAGES),
+      action: z.enum(INCIDENT_ACTIONS).nullable(),
+      outcome: z.enum(INCIDENT_OUTCOMES),
     }),
     z.object({ type: z.literal("attachment"), attachment: attachment() }),
     z.object({ type: z.literal("timeout"), message: z.string(), resumable: z.literal(true) }),

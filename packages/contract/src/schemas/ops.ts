@@ -2,6 +2,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { runtimeStatus } from "./agents.ts";
 import { chatId } from "./common.ts";
+import { INCIDENT_STAGES } from "./incidents.ts";
 
 export const createShares = lazy(() =>
   z.object({
@@ -33,6 +34,11 @@ export const liveSession = lazy(() =>
     model: z.string().nullable().describe("Model in use, if the program reports it."),
     spawnedAt: z.number().nullable(),
     lastActivity: z.number(),
+    backend: z.enum(["headless", "pty"]).describe("Whether its program runs in a terminal."),
+    incident: z
+      .object({ id: z.string(), stage: z.enum(INCIDENT_STAGES) })
+      .nullable()
+      .describe("The latest open incident of its turn."),
   }),
 );
 export const statusQuery = lazy(() =>

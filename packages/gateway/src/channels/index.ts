@@ -125,6 +125,8 @@ export function createChannels(deps: ChannelsDeps) {
     /** Changes for a turn that a crash cut off, if it answered a message of a channel. */
     cutOff: async (turn: Parameters<Room["cutOff"]>[0]) =>
       (await inbox.ofTurn(turn.requestId)).length > 0 ? (await room()).cutOff(turn) : [],
+    /** Sends a line to the chat of a running turn, in addition to the reply. */
+    say: (requestId: string, line: string) => room.made?.say(requestId, line),
     trace: { find: async (...message: Parameters<Trace["find"]>) => (await trace()).find(...message) },
     deliveries: {
       list: async (...which: Parameters<Room["deliveries"]["list"]>) =>

@@ -133,6 +133,7 @@ export function createRoom(deps: RoomDeps) {
   return {
     receive,
     cutOff: intake.cutOff,
+    say: intake.say,
     receipt: delivery.receipt,
     deliveries: { list: delivery.unsettled.list, sendAgain: delivery.unsettled.sendAgain },
     /** A request with a valid signature arrived: the provider can reach the gateway. */

@@ -6,6 +6,7 @@ import type { Raw } from "./parse.ts";
 import type { Env } from "./paths.ts";
 import { error, type Problem, schemaProblems, warning } from "./problems.ts";
 import { type GatewaySection, gatewaySection } from "./schema.ts";
+import { checkSelfHealing } from "./schema-healing.ts";
 import { NOT_POSTGRES_URL } from "./schema-store.ts";
 import { withStoreUrl } from "./store-settings.ts";
 import { isTimezone, ownTimezones, withTimezones } from "./timezone.ts";
@@ -148,7 +149,11 @@ export function loadGateway(
   const parsed = gatewaySection.safeParse(resolved);
   if (!parsed.success)
     return { gateway: null, problems: [...problems, ...schemaProblems(parsed.error, "gateway")] };
-  problems.push(...checkUrls(parsed.data), ...checkTimezones(resolved, parsed.data));
+  problems.push(
+    ...checkUrls(parsed.data),
+    ...checkTimezones(resolved, parsed.data),
+    ...checkSelfHealing(resolved.selfHealing),
+  );
   const gateway = withTimezones(parsed.data);
   problems.push(...applyEnvironment(gateway, input.env));
   return { gateway, problems };

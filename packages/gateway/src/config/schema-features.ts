@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { channelBlocks } from "./schema-channels.ts";
+import { selfHealingSection } from "./schema-healing.ts";
 
 /** Contents are validated by the feature that reads them. */
 export const opaque = z.record(z.string(), z.unknown());
@@ -83,14 +84,7 @@ export const featureSections = {
         ),
     })
     .prefault({}),
-  selfHealing: z
-    .looseObject({
-      autoRecover: z
-        .boolean()
-        .default(false)
-        .describe(unread("Lets the watchdog recover a stalled turn; if off, it only reports it.")),
-    })
-    .prefault({}),
+  selfHealing: selfHealingSection,
   appBackup: z
     .looseObject({
       cleanupTimezone: zone(unread("Time zone of app backup clean-ups; `gateway.timezone` when unset.")),

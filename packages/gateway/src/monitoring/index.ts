@@ -1,4 +1,4 @@
-import type { RuntimeStatus } from "@agent-gateway/contract";
+import type { Incident, RuntimeStatus } from "@agent-gateway/contract";
 import type { Metric, Registry } from "prom-client";
 import type { ConfigStore } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -21,7 +21,9 @@ export interface LivePlace {
   readonly busy: boolean;
   readonly lastActivity: number;
   readonly spawnedAt: number | null;
-  readonly runtime: { readonly pid: number | null; readonly model?: string | undefined } | undefined;
+  readonly runtime:
+    | { readonly pid: number | null; readonly model?: string | undefined; readonly terminal?: object }
+    | undefined;
 }
 
 export interface MonitoringDeps {
@@ -30,6 +32,8 @@ export interface MonitoringDeps {
   version: string;
   /** Every live session, spares among them. */
   places(): Iterable<LivePlace>;
+  /** The open incident of a session's turn. */
+  incidentOf(sessionId: string): Pick<Incident, "id" | "stage"> | null;
   /** Units handed to the database's writer since the start. */
   dbUnits(): number;
   store: StoreDeps;
@@ -214,7 +218,10 @@ export function createMonitoring(deps: MonitoringDeps) {
           runtime: runtimes[index]!.type,
           problem: runtimes[index]!.problem,
           lastError: runtimes[index]!.lastError,
-          sessions: (live.get(id) ?? []).map(describe),
+          sessions: (live.get(id) ?? []).map((place) => ({
+            ...describe(place),
+            incident: deps.incidentOf(place.sessionId),
+          })),
           messagesReceived: received.value(id),
           messagesSent: sent.value(id),
           channels: channelsOf.get(id) ?? {},
@@ -241,5 +248,6 @@ function describe({ chatId, sessionId, busy, runtime, spawnedAt, lastActivity }:
     model: runtime?.model ?? null,
     spawnedAt,
     lastActivity,
+    backend: runtime?.terminal ? ("pty" as const) : ("headless" as const),
   };
 }

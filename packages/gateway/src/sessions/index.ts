@@ -33,6 +33,7 @@ export { ownFrames } from "./turn-log.ts";
 export type { TurnResult } from "./turn-result.ts";
 export { failureOf, mediaPathOf } from "./turn-result.ts";
 export type { Turn, TurnEnding } from "./turn-types.ts";
+export type { Mend, TurnLook, WatchedTurn, WatchPort } from "./watched.ts";
 
 /** What a caller sends into a session. */
 export interface Incoming {
@@ -170,6 +171,7 @@ export function createSessions(deps: SessionDeps) {
     list: store.sessions.list,
     require,
     running: turns.running,
+    allRunning: turns.allRunning,
     kept: turns.kept,
     places: pool.places,
     ...createTerminals({ deps, pool, turns, holds }),

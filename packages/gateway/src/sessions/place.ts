@@ -14,6 +14,8 @@ export interface Place {
   /** The same moment as the clock's `elapsed` has it. */
   idleSince: number;
   spawnedAt: number | null;
+  /** When the program of the latest start was started, by the clock's `elapsed`; undefined while that waits. */
+  startedAt: number | undefined;
   runtime: RuntimeSession | undefined;
   opening: Promise<RuntimeSession> | undefined;
   runtimeType: string | undefined;
@@ -25,8 +27,8 @@ export interface Place {
   readonly scope: ToolScope;
   /** Folder of a process that was started as a spare; removed with the process. */
   readonly spareDir: string | undefined;
-  /** Aborted when the place is given up. */
-  readonly abort: AbortController;
+  /** Aborted when the place, or the process it has now, is given up. */
+  abort: AbortController;
 }
 
 /** Start parameters of a process beyond its agent's configuration. */

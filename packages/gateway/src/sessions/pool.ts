@@ -4,16 +4,10 @@ import { isDeepStrictEqual } from "node:util";
 import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
-import {
-  makeFolder,
-  makeFolderBelow,
-  namesBelow,
-  readInside,
-  readNamed,
-  removeFolderBelow,
-} from "../lib/guarded/index.ts";
-import { PathError } from "../lib/safe-path.ts";
+import { sleep } from "../lib/clock.ts";
+import { makeFolder, makeFolderBelow, namesBelow, removeFolderBelow } from "../lib/guarded/index.ts";
 import type { OpenOptions, RuntimeSession } from "../runtimes/index.ts";
+import { instructionsOf } from "./instructions.ts";
 import { createSlots, type OpenRequest, type Place, sameProcess, touch } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
@@ -25,9 +19,8 @@ const SPARE_CHAT = ".spare";
 /** `sessions/<chat>/<session>` in the agent's folder. */
 export const SESSION_DEPTH = 3;
 const MAX_SWEPT = 10_000;
-const MAX_INSTRUCTIONS_BYTES = 65_536;
-const INSTRUCTIONS_UNREAD =
-  "could not read the agent's instructions: the file is missing, is not a regular file, or leads out of the workspace";
+/** A process that is ended for another is gone by then, or is not waited for any longer. */
+const RENEW_MS = 5_000;
 
 /** What tools find while no turn runs. */
 const NO_TURN = {
@@ -130,24 +123,6 @@ export function createPool(deps: SessionDeps) {
     }
   };
 
-  const instructionsOf = async (agent: AgentConfig): Promise<string | undefined> => {
-    const named = agent.instructions;
-    const reading =
-      named === undefined
-        ? readInside(agent.workspace, "AGENTS.md", MAX_INSTRUCTIONS_BYTES)
-        : readNamed(named, MAX_INSTRUCTIONS_BYTES);
-    const text = await reading.then(
-      (bytes) => bytes.toString("utf8"),
-      (error: unknown) => {
-        if (named !== undefined || !(error instanceof PathError) || error.problem !== "missing") {
-          log.warn({ agent: agent.id, err: error }, INSTRUCTIONS_UNREAD);
-        }
-        return "";
-      },
-    );
-    return text.trim() === "" ? undefined : text;
-  };
-
   const openRuntime = async (place: Place, request: OpenRequest): Promise<RuntimeSession> => {
     const agent = place.agent;
     const { signal } = place.abort;
@@ -155,7 +130,7 @@ export function createPool(deps: SessionDeps) {
     // A deleted session must not get its folder back.
     if (signal.aborted) throw new Error(CLOSED_MEANWHILE);
     await Promise.all([makeFolder(agent.workspace), makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH)]);
-    const instructions = await instructionsOf(agent);
+    const instructions = await instructionsOf(agent, log);
     const mcpServers = await deps.mcpServers(agent);
     const release = await spawnSlot();
     try {
@@ -189,6 +164,7 @@ export function createPool(deps: SessionDeps) {
         clock,
         signal,
       };
+      place.startedAt = clock.elapsed();
       const session = await runtime.open(options);
       if (signal.aborted) {
         await session.close();
@@ -220,6 +196,7 @@ export function createPool(deps: SessionDeps) {
       lastActivity: clock.now(),
       idleSince: clock.elapsed(),
       spawnedAt: null,
+      startedAt: undefined,
       runtime: undefined,
       opening: undefined,
       runtimeType: undefined,
@@ -254,10 +231,13 @@ export function createPool(deps: SessionDeps) {
 
   /** One start per place at a time: callers that need the process meanwhile wait for the same one. */
   const open = (place: Place, request: OpenRequest): Promise<RuntimeSession> => {
-    place.opening ??= openRuntime(place, request).finally(() => {
-      place.opening = undefined;
+    if (place.opening) return place.opening;
+    place.startedAt = undefined;
+    const opening = openRuntime(place, request).finally(() => {
+      if (place.opening === opening) place.opening = undefined;
     });
-    return place.opening;
+    place.opening = opening;
+    return opening;
   };
 
   return {
@@ -311,6 +291,23 @@ export function createPool(deps: SessionDeps) {
         await live.close();
       }
       return open(place, request);
+    },
+
+    /**
+     * Ends the process of a place, or its start, so that `runtime` starts another. Resolves when it is gone, or after five
+     * seconds. Does nothing to a place that was given up.
+     */
+    async renew(place: Place): Promise<void> {
+      if (places.get(place.sessionId) !== place) return;
+      const { opening, runtime } = place;
+      place.abort.abort();
+      place.abort = new AbortController();
+      place.opening = undefined;
+      place.runtime = undefined;
+      const over = new AbortController();
+      const ended = Promise.allSettled([opening, runtime?.close()]).then(() => over.abort());
+      track(ended);
+      await Promise.race([ended, sleep(clock, RENEW_MS, over.signal)]);
     },
 
     release(place: Place) {

@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayTool, InputFile, OpenOptions, Runtime, TurnUse } from "../runtimes/index.ts";
 import type { Change, Store } from "../store/index.ts";
+import type { WatchPort } from "./watched.ts";
 
 /** What sessions need from the media room. */
 export interface MediaPort {
@@ -94,6 +95,7 @@ export interface FeedPort {
 
 export interface SessionDeps {
   feed: FeedPort;
+  watch: WatchPort;
   store: Pick<Store, "sessions" | "messages" | "turns" | "ids" | "forAgent">;
   clock: Clock;
   log: Logger;

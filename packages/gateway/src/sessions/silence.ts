@@ -8,6 +8,10 @@ export interface SilenceWatch {
   /** Starts waiting for the model. */
   begin(): void;
   heard(event: RuntimeEvent): void;
+  /** When the model last showed a sign of life, or was begun to be waited for, by the clock's `elapsed`. */
+  heardAt(): number;
+  /** Whether a tool is running, as far as is known. */
+  toolRuns(): boolean;
   end(): void;
 }
 
@@ -29,8 +33,9 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
 
   return {
     begin() {
-      if (limitMs === 0 || cancel) return;
       heardAt = clock.elapsed();
+      tools.clear();
+      if (limitMs === 0 || cancel) return;
       cancel = clock.after(limitMs, look);
     },
     heard(event) {
@@ -40,6 +45,8 @@ export function createSilenceWatch(clock: Clock, limitMs: number, onSilent: () =
       // The model continues, so the tools it called are finished; not every agent says so.
       else if (tools.size > 0 && (event.type === "text" || event.type === "thinking")) tools.clear();
     },
+    heardAt: () => heardAt,
+    toolRuns: () => tools.size > 0,
     end() {
       cancel?.();
       cancel = undefined;

@@ -57,6 +57,9 @@ export interface TurnLog {
   events(cursor: Cursor, signal?: AbortSignal): AsyncIterable<TurnEvent & { seq: number }>;
 }
 
+/** Events that do not show that the model goes on. */
+const SAYS_NOTHING: ReadonlySet<TurnEvent["type"]> = new Set(["timeout", "error", "incident"]);
+
 /** A text delta is kept as its text alone: there are thousands of them. */
 type Kept = Exclude<TurnEvent, { type: "text_delta" }> | string;
 
@@ -116,10 +119,9 @@ class EventLog implements TurnLog {
 
   append(event: TurnEvent): void {
     if (this.ended) return;
-    if (event.type !== "timeout" && event.type !== "error") {
-      this.trouble = event.type === "retry" ? event.message : undefined;
-    }
     const kept = event.type === "text_delta" ? event.text : event;
+    if (event.type === "retry") this.trouble = event.message;
+    else if (typeof kept === "string" || !SAYS_NOTHING.has(event.type)) this.trouble = undefined;
     if (typeof kept === "string") this.#text.add(kept);
     this.lastSeq++;
     this.#events.push(kept);

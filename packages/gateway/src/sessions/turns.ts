@@ -3,15 +3,16 @@ import { NOT_HERE } from "../lib/not-here.ts";
 import { withoutChannelMessages } from "../lib/xml.ts";
 import type { RuntimeEvent, TurnOutcome } from "../runtimes/index.ts";
 import { FencedError, UnsettledError } from "../store/index.ts";
+import { createAttempts } from "./attempts.ts";
 import type { Holds } from "./holds.ts";
 import { createKeeper } from "./kept-turns.ts";
-import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
+import { sessionGone } from "./names.ts";
 import type { Place } from "./place.ts";
 import type { Pool } from "./pool.ts";
 import type { SessionDeps, SharedFile } from "./ports.ts";
 import { closeCutOff } from "./recovery.ts";
 import { createSilenceWatch, DEFAULT_SILENT_SECONDS } from "./silence.ts";
-import { tellEnd, tellStart } from "./tell.ts";
+import { tellEnd } from "./tell.ts";
 import { TextOverflow } from "./turn-cap.ts";
 import { firstMessages, historyOf, resumeState } from "./turn-context.ts";
 import { createEmitter } from "./turn-emit.ts";
@@ -19,17 +20,21 @@ import { endChanges, settleOutcome } from "./turn-end.ts";
 import { createTurnLog } from "./turn-log.ts";
 import { createPartTrouble, createPartWriter } from "./turn-parts.ts";
 import { failureOf, isSentence, lastEvent, sentenceOf, type TurnResult } from "./turn-result.ts";
+import { startChanges } from "./turn-start.ts";
 import type { StopReason, Turn, TurnRequest } from "./turn-types.ts";
 import { createUnstored, notYetStored } from "./unstored.ts";
+import type { WatchedTurn } from "./watched.ts";
 
 /** After an interrupt, a runtime has this long to end the turn before the turn is ended without it. */
 const INTERRUPT_GRACE_MS = 7_000;
 const SHUTDOWN_GRACE_MS = 1_500;
 
+type RunningTurn = Turn & WatchedTurn;
+
 /** The one turn loop of the product. */
 export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
   const { clock, log, store } = deps;
-  const running = new Map<string, Turn>();
+  const running = new Map<string, RunningTurn>();
   const kept = new Map<string, Turn[]>();
   const keep = createKeeper(deps, kept);
   const partTrouble = createPartTrouble(log);
@@ -63,7 +68,11 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     const open = {
       model: row?.model_override ?? agent.model,
       async resume(type: string) {
-        const state = stoodReady || history ? undefined : await resumeState(store, row, limit, userId - 1);
+        // A program that has heard the message once would hear it twice.
+        const state =
+          stoodReady || history || attempts.told()
+            ? undefined
+            : await resumeState(store, row, limit, userId - 1);
         return state?.type === type ? state.token : undefined;
       },
       history: async () => history ?? historyOf(store, row, limit, (request.again ?? userId) - 1),
@@ -71,9 +80,6 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     };
     let stopReason: StopReason | undefined;
     let forceEnd: (outcome: TurnOutcome) => void = () => {};
-    let interruptible = false;
-    /** The agent was told something, so what it reports nothing of is estimated. */
-    let asked = false;
     /** What the end of the turn stores is decided; nothing changes it any more. */
     let ending = false;
     // If the agent is lost and taken again meanwhile, this turn is one of those that were closed for it.
@@ -105,51 +111,31 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
 
     const about = { agentId: agent.id, chatId: session.chat_id, sessionId: uuid, requestId };
     const persistStart = async () => {
-      const message = request.store;
-      const changes = [
-        ...(row
-          ? []
-          : [
-              store.sessions.add({
-                uuid,
-                agentId: agent.id,
-                chatId: session.chat_id,
-                name: PLACEHOLDER_NAME,
-                unnamed: true,
-                now: startedAt,
-              }),
-            ]),
-        ...earlier.map((entry) => store.messages.add(entry)),
-        ...(message
-          ? [store.messages.add({ id: userId, session: uuid, role: "user", ts: startedAt, ...message })]
-          : []),
-        ...(message && row?.unnamed !== 0
-          ? [
-              store.sessions.nameFirst(
-                uuid,
-                nameFrom(history?.find(({ role }) => role === "user")?.text ?? message.content),
-              ),
-            ]
-          : []),
-        ...(request.also?.(stored) ?? []),
-        ...tellStart(deps.feed, { ...about, kind: request.kind, isNew: !row, message: stored }),
-      ];
+      const changes = startChanges(deps, { request, userId, stored, earlier, now: startedAt });
       deps.step("before-user-row");
-      const answers = await units.commit(
-        ...changes,
-        store.turns.start(uuid, {
-          requestId,
-          kind: request.kind,
-          keyId: request.keyId ?? null,
-          told: request.text.length,
-          now: startedAt,
-        }),
-      );
+      const answers = await units.commit(...changes);
       if (answers.at(-1) === false) throw sessionGone();
       deps.step("after-user-row");
       deps.counters.received(agent.id);
     };
 
+    const told = request.kind === "channel" ? request.text : withoutChannelMessages(request.text);
+    const attempts = createAttempts({
+      clock,
+      pool,
+      place,
+      request,
+      open,
+      input: { text: told, files: request.files ?? [] },
+      stoodReady,
+      silence,
+      emit,
+      over: () => stopReason !== undefined || ending || !units.holds(),
+      produced: () => agentSays.produced,
+      text: () => turnLog.text,
+      opened: () => deps.step("after-spawn"),
+      exited: async (outcome) => !refusing && (await deps.watch.exited(turn, outcome)),
+    });
     const runAgent = async (durable: Promise<void>): Promise<TurnOutcome> => {
       const failed = (error: unknown): TurnOutcome => {
         if (stopReason) return { status: "interrupted", text: turnLog.text };
@@ -159,26 +145,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         return { status: "failed", text: turnLog.text, error: sentenceOf(error) };
       };
       try {
-        const opening = pool.runtime(place, open);
-        opening.catch(() => {});
-        await durable;
-        const runtime = await opening;
-        deps.step("after-spawn");
-        // Work that replaces asking the agent cannot be interrupted: a stop ends the process instead.
-        const own = stopReason ? null : await request.act?.(runtime);
-        if (stopReason || !units.holds()) return { status: "interrupted", text: "" };
-        if (own?.summary)
-          return { status: "done", text: own.summary, ...(own.usage && { usage: own.usage }) };
-        asked = true;
-        interruptible = true;
-        const told = request.kind === "channel" ? request.text : withoutChannelMessages(request.text);
-        const input = { text: told, files: request.files ?? [] };
-        silence.begin();
-        const outcome = await runtime.turn(input, emit);
-        if (!outcome.unread || !stoodReady || stopReason) return outcome;
-        await runtime.closed;
-        const next = await pool.runtime(place, open);
-        return stopReason ? { status: "interrupted", text: "" } : await next.turn(input, emit);
+        return await attempts.run(durable);
       } catch (error) {
         return failed(error);
       }
@@ -208,7 +175,8 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         session: uuid,
         model: outcome.model,
         used: outcome.usage,
-        chars: asked ? { told: request.text.length, said: text.length } : { told: 0, said: 0 },
+        // What the agent reports nothing of is estimated.
+        chars: attempts.told() ? { told: request.text.length, said: text.length } : { told: 0, said: 0 },
       });
       const result: TurnResult = {
         status,
@@ -283,7 +251,8 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
         forceEnd({ status: "interrupted", text: turnLog.text });
         void pool.drop(place);
       });
-      if (interruptible) await place.runtime?.interrupt().catch(() => {});
+      const interrupting = attempts.interrupt();
+      if (interrupting) await interrupting.catch(() => {});
       else {
         forceEnd({ status: "interrupted", text: "" });
         void pool.drop(place);
@@ -331,9 +300,13 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       running.delete(uuid);
       pool.release(place);
       deps.step("before-done");
+      deps.watch.ended(turn, result.status);
       turnLog.append(lastEvent(result, uuid));
       // Keeps the log, but not everything else that this turn worked with.
-      if (request.kind !== "compact") keep({ ...turn, stop: () => Promise.resolve() });
+      if (request.kind !== "compact") {
+        const { look: _l, mend: _m, stderrTail: _s, ...plain } = turn;
+        keep({ ...plain, stop: () => Promise.resolve() });
+      }
       return result;
     };
 
@@ -346,7 +319,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
           files.push(file);
         }
       : undefined;
-    const turn: Turn = {
+    const turn: RunningTurn = {
       log: turnLog,
       requestId,
       sessionId: uuid,
@@ -355,8 +328,14 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       started,
       done: Promise.resolve().then(run),
       stop,
+      chatId: session.chat_id,
+      begunAt,
+      look: attempts.look,
+      mend: attempts.mend,
+      stderrTail: attempts.stderrTail,
     };
     running.set(uuid, turn);
+    deps.watch.began();
     return turn;
   };
 

@@ -347,6 +347,7 @@ export function createIntake(deps: IntakeDeps) {
     /** Starts on everything that waits: at the start, and when a channel comes online. Never throws. */
     wakeAll: () => void wakeAll(),
     cutOff: turns.cutOff,
+    say: turns.say,
     /** Runs after the sessions room has closed the turns that a crash cut off. */
     recover: (agentId?: string) =>
       (agentId === undefined ? store : store.forAgent(agentId)).commit(inbox.putBackAll(agentId)),

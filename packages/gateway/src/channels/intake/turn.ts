@@ -136,6 +136,8 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
         ],
         closing: (end) => answer(rows, message, end),
       });
+      // Also when the reply is stored already: then the message is answered.
+      telling.set(requestId, (line) => notice(row, target, line, null));
       const afterMs = agent[place.channel]?.progressMs ?? 0;
       const shows = adapter?.edit !== undefined && afterMs > 0;
       const trouble = watchTrouble(
@@ -153,20 +155,24 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
       // Its reply goes out once it is stored, and not before.
       await result.settled;
     } finally {
+      telling.delete(requestId);
       endProgress();
       endWorking?.();
     }
     delivery.wake(place, row.chat_id);
   };
 
+  /** How the chats of the turns that run now are told something. */
+  const telling = new Map<string, (line: string) => void>();
+
   /** Sends a line in addition to the reply. */
-  const notice = (row: InboxRow, target: Target, line: string): void => {
+  const notice = (row: InboxRow, target: Target, line: string, inbox: number | null = row.id): void => {
     const place = placeOf(row);
     const contents = deps.split(place.channel, line).map((text): Content => ({ kind: "text", text }));
     const sending = {
       place,
       chatId: row.chat_id,
-      inbox: row.id,
+      inbox,
       purpose: "notice" as const,
       target,
       contents,
@@ -184,6 +190,8 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
     idle,
     room,
     run,
+    /** Sends a line to the chat of a running turn, in addition to the reply. */
+    say: (requestId: string, line: string) => telling.get(requestId)?.(line),
     /** Changes for a turn that a crash cut off: it runs again, or its text so far goes out. */
     async cutOff({
       requestId,

@@ -5,6 +5,7 @@ export * from "./connectors.ts";
 export * from "./dashboard.ts";
 export * from "./events.ts";
 export * from "./history.ts";
+export * from "./incidents.ts";
 export * from "./media.ts";
 export * from "./messages.ts";
 export * from "./meta.ts";

@@ -1,0 +1,28 @@
+import type { Config } from "./config/index.ts";
+import type { Told } from "./events/index.ts";
+import { createHealing, type HealingDeps, type Watched } from "./healing/index.ts";
+import { routes } from "./http/index.ts";
+import { hideSecrets } from "./lib/hide-secrets.ts";
+
+interface Deps extends Pick<HealingDeps, "clock" | "log" | "mask"> {
+  config(): Config;
+  feed: { tell(told: Told): void };
+  /** Once they are there. */
+  rooms(): {
+    sessions: { allRunning(): readonly Watched[] };
+    channels: { say(requestId: string, sentence: string): void };
+  };
+}
+
+/** The watchdog of running turns, and its routes. */
+export function createAppHealing({ config, feed, rooms, mask, ...base }: Deps) {
+  const healing = createHealing({
+    ...base,
+    settings: () => config().gateway.selfHealing,
+    running: () => rooms().sessions.allRunning(),
+    tell: feed.tell,
+    say: (requestId, sentence) => rooms().channels.say(requestId, sentence),
+    mask: (text) => hideSecrets(mask(text)),
+  });
+  return { ...healing, endpoints: routes.incidentRoutes(healing) };
+}
