@@ -25,4 +25,6 @@ export const packages: Readonly<Record<string, string>> = {
     "`service install` writes and enables a unit of systemd, of the user or of the machine, or an agent of launchd, which starts the gateway again after exit codes 70 and 75 and not after 78; `service uninstall` leaves nothing of it",
   "PKG-14":
     "`service install` changes no file that it did not write, and leaves nothing behind where the system refuses",
+  "PKG-15":
+    "the System page shows what changed before it offers an update, says what a failed one said, and waits through the restart of the gateway",
 };

@@ -38,3 +38,9 @@ export function sentence(error: unknown): string {
 /** True for the error of this code. */
 export const hasCode = (error: unknown, code: GatewayError["code"]): boolean =>
   error instanceof GatewayError && error.code === code;
+
+/** What a program said that failed for the gateway; "" for any other error. */
+export function outputOf(error: unknown): string {
+  const output = error instanceof GatewayError ? error.extra?.stderr : undefined;
+  return typeof output === "string" ? output : "";
+}

@@ -9,6 +9,7 @@ import { poll } from "../../state/poll.ts";
 import { status } from "../../state/sessions.ts";
 import { AgentTable } from "./AgentTable.tsx";
 import { LiveSessionTable } from "./LiveSessionTable.tsx";
+import { Packages } from "./Packages.tsx";
 import { ProcessTable } from "./ProcessTable.tsx";
 import { Transfer } from "./Transfer.tsx";
 
@@ -65,6 +66,7 @@ export function SystemPage() {
           <LiveSessionTable agents={now.agents} />
         </>
       )}
+      {!keyless && <Packages />}
       {!keyless && <Transfer />}
       {processes.value && <ProcessTable processes={processes.value} />}
     </main>
