@@ -54,6 +54,33 @@ describe("sending", () => {
     expect(phone.sent).toHaveLength(2);
   });
 
+  it("is a tool for the agent too, with the same fields and rules, if it has the channel [CH-DEVICE-TOOL-1]", async () => {
+    await start(allowed);
+    await link();
+    const use = async (input: Json) => {
+      const { body } = await gateway!.send(`CALL devicechat_reply ${JSON.stringify(input)}`);
+      return body.response;
+    };
+    expect(await use({ jid: ALICE, text: "**by myself**" })).toBe("Called: Sent.");
+    expect(phone.sent.at(-1)).toMatchObject({
+      to: ALICE,
+      message: { extendedTextMessage: { text: "*by myself*" } },
+    });
+    const sent = phone.sent.length;
+    expect(await use({ jid: BOB, text: "x" })).toMatch(
+      /^Called: The account's policies do not allow this chat/,
+    );
+    expect(await use({ jid: ALICE })).toBe("Called: devicechat_reply: text or image_path is required.");
+    expect(await use({ jid: ALICE, text: "x", account_id: "work" })).toMatch(/account_id is not configured/);
+    expect(await use({ jid: ALICE, image_path: "/etc/passwd" })).toMatch(/outside what the agent may share/);
+    expect(phone.sent).toHaveLength(sent);
+    const plain = await gateway!.json("POST", "/api/v1/agents/second/messages", {
+      body: { message: "TOOLS", chat_id: "me" },
+    });
+    expect(plain.body.response).toMatch(/share_file/);
+    expect(plain.body.response).not.toMatch(/devicechat_reply/);
+  });
+
   it("a send that fails is 502 and is not tried again [CH-DEVICE-26]", async () => {
     await start(allowed);
     expect(await post("send", { jid: ALICE, text: "x" })).toMatchObject({

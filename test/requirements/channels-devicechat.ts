@@ -37,6 +37,8 @@ export const channelsDevicechat: Readonly<Record<string, string>> = {
   "CH-DEVICE-24":
     "`POST send`: 400 without jid, with neither text nor image_path, or with an account_id that is no string; `{ok: true}` when it was sent.",
   "CH-DEVICE-25": "`POST send` is 403 unless the account's policy allows the jid.",
+  "CH-DEVICE-TOOL-1":
+    "agents with the channel have the tool `devicechat_reply`, with the fields and rules of the send route",
   "CH-DEVICE-26": "`POST send` is 502 when the send failed.",
   "CH-DEVICE-27":
     "`POST send` without account_id takes the last-inbound account of the chat, then `default`, then the only account.",

@@ -152,7 +152,7 @@ export async function createApp(deps: AppDeps) {
     media,
     history,
     models,
-    tools: (scope) => shares.tools(scope),
+    tools: (scope) => [...shares.tools(scope), ...devices.tools(scope.agentId)],
     mcpServers: connectors.serversFor,
     counters: monitoring.turns,
     usage,

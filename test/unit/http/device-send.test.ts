@@ -39,9 +39,12 @@ it("copies no image while the disk is below its floor [SEND-SPACE-1]", async () 
   try {
     const image = join(workspace, "dot.png");
     await writeFile(image, PNG);
-    const agent = { id: "a", devicechat: { enabled: true } } as unknown as AgentConfig;
+    const agent = {
+      id: "a",
+      devicechat: { enabled: true, accounts: [{ id: "default" }] },
+    } as unknown as AgentConfig;
     const body = { jid: "1@s.whatsapp.net", image_path: image, account_id: "default" };
-    const sending = createDeviceSend(deps)(agent, body, () => "default");
+    const sending = createDeviceSend(deps)(agent, body);
     await expect(sending).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(asked).toEqual([PNG.length]);
     expect(done).toEqual([]);

@@ -17,6 +17,7 @@ export {
   noAccount,
   onlyAccount,
 } from "./device-accounts.ts";
+export { replyTool } from "./device-tool.ts";
 export type { DeviceAdapter } from "./devicechat/index.ts";
 export { checkToken } from "./load.ts";
 export { deviceAccounts } from "./place.ts";

@@ -75,7 +75,13 @@ async function imageAt(
   }
 }
 
-/** Sends over a linked device to a chat that its account allows. */
+/** The account that a request names. */
+export function accountNamed(agent: AgentConfig, named: string): string {
+  if (deviceAccounts(agent).includes(named)) return named;
+  throw refused("account_id", "is not configured");
+}
+
+/** Sends over a linked device to a chat that its account allows; for the route, and for the agents' tool. */
 export function createDeviceSend(deps: DeviceSendDeps) {
   const choose = async (agent: AgentConfig, jid: string): Promise<string> => {
     const known = deviceAccounts(agent);
@@ -87,14 +93,10 @@ export function createDeviceSend(deps: DeviceSendDeps) {
     return chosen;
   };
 
-  return async (
-    agent: AgentConfig,
-    body: Body,
-    accountOf: (agentId: string, named: string) => string,
-  ): Promise<void> => {
+  return async (agent: AgentConfig, body: Body): Promise<void> => {
     const { jid } = body;
     const account =
-      body.account_id === undefined ? await choose(agent, jid) : accountOf(agent.id, body.account_id);
+      body.account_id === undefined ? await choose(agent, jid) : accountNamed(agent, body.account_id);
     const place: ChannelPlace = { agentId: agent.id, channel: "devicechat", account };
     const device = deps.findDevice(agent.id, account);
     const aliases = (await device?.aliases(jid)) ?? [];
@@ -128,3 +130,4 @@ export function createDeviceSend(deps: DeviceSendDeps) {
     if (body.message_id) device?.settle(body.message_id);
   };
 }
+export type DeviceSend = ReturnType<typeof createDeviceSend>;

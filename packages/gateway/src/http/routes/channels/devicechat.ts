@@ -9,9 +9,10 @@ import {
 } from "../../../channels/index.ts";
 import type { AgentConfig } from "../../../config/index.ts";
 import { type Endpoint, endpoint, json } from "../../endpoint.ts";
-import { createDeviceSend, type DeviceSendDeps } from "./device-send.ts";
+import { accountNamed, type DeviceSend, type DeviceSendDeps } from "./device-send.ts";
 
-export interface DeviceRouteDeps extends DeviceSendDeps {
+export interface DeviceRouteDeps extends Pick<DeviceSendDeps, "access" | "findDevice"> {
+  send: DeviceSend;
   accounts: DeviceAccounts;
   /** @throws GatewayError `AGENT_NOT_FOUND` */
   requireAgent(agentId: string): AgentConfig;
@@ -26,16 +27,12 @@ const notStarted = () =>
 
 /** Linking, accounts and sending of the linked-device channel. */
 export function deviceRoutes(deps: DeviceRouteDeps): Endpoint[] {
-  const { accounts, requireAgent, device, findDevice } = deps;
-  const send = createDeviceSend(deps);
+  const { accounts, requireAgent, device, findDevice, send } = deps;
 
   /** The requested account: the agent's first when none is named. */
   const accountOf = (agentId: string, named: string | undefined): string => {
-    const known = deviceAccounts(requireAgent(agentId));
-    if (named === undefined) return known[0]!;
-    if (known.includes(named)) return named;
-    const details = [{ path: "account_id", message: "is not configured" }];
-    throw new GatewayError("INVALID_REQUEST", undefined, { details });
+    const agent = requireAgent(agentId);
+    return named === undefined ? deviceAccounts(agent)[0]! : accountNamed(agent, named);
   };
   const list = (agentId: string) =>
     accountsOf(requireAgent(agentId), (account) => findDevice(agentId, account)?.status());
@@ -77,7 +74,7 @@ export function deviceRoutes(deps: DeviceRouteDeps): Endpoint[] {
       return json({ ok: true as const, account_id: account });
     }),
     endpoint(routes.sendThroughDevice, async ({ params, body }) => {
-      await send(requireAgent(params.agentId), body, accountOf);
+      await send(requireAgent(params.agentId), body);
       return json({ ok: true as const });
     }),
     endpoint(routes.listDeviceAccounts, ({ params }) => json({ accounts: list(params.agentId) })),
