@@ -116,6 +116,11 @@ describe("addresses that a server names", () => {
       lookup: namesAre("169.254.169.254", "fd00:ec2::254"),
     });
     await expect(owned(`http://named.example:${port}/`)).rejects.toThrow("is not public");
+    // An address needs no looking up.
+    const literal = fetchFrom({ local: false, owned: true });
+    for (const host of ["169.254.169.254", "[fe80::1]", "[fd00:ec2::254]"]) {
+      await expect(literal(`http://${host}:${port}/`)).rejects.toThrow("is not public");
+    }
     expect(reached).toBe(0);
     // Of several, those that may be reached are.
     const mixed = fetchFrom({ lookup: namesAre("169.254.169.254", "127.0.0.1") });

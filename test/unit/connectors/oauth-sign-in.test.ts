@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import { createStates } from "../../../packages/gateway/src/connectors/oauth/states.ts";
+import { manualClock } from "../../fixtures/manual-clock.ts";
 import { CALLBACK, ownedEntry, signInRoom } from "../../fixtures/oauth-room.ts";
 import { type OAuthBehaviour, type OAuthRig, startOAuth } from "../../fixtures/oauth-server.ts";
 
@@ -142,6 +144,14 @@ describe("a sign-in to a connector", () => {
     expect(await room.finish(intime.searchParams)).toEqual(CONNECTED);
   });
 
+  it("forgets the oldest of too many [OAUTH-6]", () => {
+    const states = createStates<number>(manualClock());
+    const open = Array.from({ length: 201 }, (_, at) => states.add(at));
+    expect(states.take(open[0]!)).toBeUndefined();
+    expect(states.take(open[1]!)).toBe(1);
+    expect(states.take(open[200]!)).toBe(200);
+  });
+
   it("goes on beside another one; who ends last is who is signed in [OAUTH-6]", async () => {
     const rig = await startOAuth();
     const room = roomFor(rig);
@@ -163,6 +173,8 @@ describe("a sign-in to a connector", () => {
     const back = await rig.consent((await room.start("tools")).authorizeUrl);
     back.searchParams.delete("code");
     expect(await room.finish(back.searchParams)).toEqual({ code: "missing_code" });
+    rig.is.iss = "missing";
+    expect((await signIn(rig, room, "access_denied")).outcome).toEqual({ code: "access_denied", provider });
     expect(room.lines).toEqual({});
   });
 

@@ -3,6 +3,7 @@ import type { Config, Variables } from "../config/index.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { McpServer } from "../runtimes/index.ts";
 import { type Entry, readEntry } from "./entry.ts";
+import { ACCESS, bookKey, isForeign } from "./oauth/index.ts";
 import { secretKey } from "./token-file.ts";
 
 type Settings = Config["gateway"]["customConnectors"][string];
@@ -58,9 +59,15 @@ export function ownerOf({ settings, entry }: Registered): CredentialOwner {
   return entry.placeholders.size === 0 ? "none" : "static";
 }
 
-/** Its secrets that the file has, by placeholder. */
-export function secretsOf({ id, entry }: Registered, file: Variables): Map<string, string> {
-  const found = [...(entry?.placeholders ?? [])].map((name) => [name, file[secretKey(id, name)]] as const);
+/**
+ * Its secrets that the file has, by placeholder. A token of a sign-in at another address is none: the file may still have
+ * it when the address has just changed.
+ */
+export function secretsOf({ id, entry, settings }: Registered, file: Variables): Map<string, string> {
+  const foreign =
+    settings.credentialOwner === "gateway" && isForeign(file[bookKey(id)], settings.config?.url);
+  const names = [...(entry?.placeholders ?? [])].filter((name) => !(foreign && name === ACCESS));
+  const found = names.map((name) => [name, file[secretKey(id, name)]] as const);
   return new Map(found.filter((pair): pair is readonly [string, string] => Boolean(pair[1])));
 }
 

@@ -4,44 +4,69 @@ import { secretKey } from "../token-file.ts";
 /** How the gateway shows the token endpoint who it is. */
 export const CLIENT_METHODS = ["none", "client_secret_basic", "client_secret_post"] as const;
 
-const client = z.object({ id: z.string(), secret: z.string().optional(), method: z.enum(CLIENT_METHODS) });
 /** The gateway as a client of an authorization server. */
-export type Client = z.output<typeof client>;
+export interface Client {
+  id: string;
+  secret?: string | undefined;
+  method: (typeof CLIENT_METHODS)[number];
+}
 
-const grant = z.object({
-  endpoint: z.string(),
-  client,
-  resource: z.string(),
-  /** The connector's host was local at the sign-in: only then may the endpoint be. */
-  local: z.boolean(),
-  refreshToken: z.string().optional(),
-  /** Unix milliseconds; without it the token is taken to be good for ever. */
-  expiresAt: z.number().optional(),
-});
 /** What a sign-in has left, beside the access token. */
-export type Grant = z.output<typeof grant>;
+export interface Grant {
+  endpoint: string;
+  client: Client;
+  resource: string;
+  /** The connector's host was local at the sign-in: only then may the endpoint be. */
+  local: boolean;
+  refreshToken?: string | undefined;
+  /** Unix milliseconds; without it the token is taken to be good for ever. */
+  expiresAt?: number | undefined;
+}
 
-const trouble = z.object({
+export interface Trouble {
   /** Failed refreshes in a row. */
-  failures: z.number(),
+  failures: number;
   /** Those of them that the server refused. */
-  refusals: z.number(),
+  refusals: number;
   /** Unix milliseconds; null when nothing is tried any more. */
-  nextAttemptAt: z.number().nullable(),
+  nextAttemptAt: number | null;
   /** Nothing is tried before `nextAttemptAt`. */
-  waits: z.boolean(),
-});
-export type Trouble = z.output<typeof trouble>;
+  waits: boolean;
+}
 
-const book = z.object({
-  /** `config.url` at the sign-in: the tokens are for no other server. */
-  url: z.string(),
-  /** Gone once the server has refused too often. */
-  grant: grant.optional(),
-  trouble: trouble.optional(),
-});
 /** The gateway's own book-keeping on the sign-in to a connector. */
-export type Book = z.output<typeof book>;
+export interface Book {
+  /** `config.url` at the sign-in: the tokens are for no other server. */
+  url: string;
+  /** Gone once the server has refused too often. */
+  grant?: Grant | undefined;
+  trouble?: Trouble | undefined;
+}
+
+/** Built when there is a book to read. */
+const schema = (): z.ZodType<Book> =>
+  z.object({
+    url: z.string(),
+    grant: z
+      .object({
+        endpoint: z.string(),
+        client: z.object({ id: z.string(), secret: z.string().optional(), method: z.enum(CLIENT_METHODS) }),
+        resource: z.string(),
+        local: z.boolean(),
+        refreshToken: z.string().optional(),
+        expiresAt: z.number().optional(),
+      })
+      .optional(),
+    trouble: z
+      .object({
+        failures: z.number(),
+        refusals: z.number(),
+        nextAttemptAt: z.number().nullable(),
+        waits: z.boolean(),
+      })
+      .optional(),
+  });
+let built: z.ZodType<Book> | undefined;
 
 /** The placeholder for the access token. */
 export const ACCESS = "access_token";
@@ -55,11 +80,18 @@ export const writeBook = (value: Book): string => JSON.stringify(value);
 export function readBook(text: string | undefined): Book | undefined {
   if (text === undefined) return undefined;
   try {
-    return book.safeParse(JSON.parse(text)).data;
+    built ??= schema();
+    return built.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
 }
+
+/** Whether the access token in the file is for another address than this. */
+export const isForeign = (text: string | undefined, url: unknown): boolean => {
+  const found = readBook(text);
+  return found !== undefined && found.url !== url;
+};
 
 /** How long before its end an access token is refreshed. */
 export const EARLY_MS = 5 * 60_000;

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { once } from "../../lib/once.ts";
 import { type OAuthDeps, type Outcome, ownedUrl, requireEntry, SWEEP_MS } from "./types.ts";
 
-export { bookKey, refreshState } from "./book.ts";
+export { ACCESS, bookKey, isForeign, refreshState } from "./book.ts";
 export type { OAuthDeps, OAuthEntry, Outcome } from "./types.ts";
 
 /** A job, as far as its scheduler asks for it. */
