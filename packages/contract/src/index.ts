@@ -27,6 +27,7 @@ export {
   type ReceiveConnector,
   type UpdateConnector,
 } from "./schemas/connectors.ts";
+export * from "./schemas/crons.ts";
 export * from "./schemas/deliveries.ts";
 export * from "./schemas/events.ts";
 export * from "./schemas/feed.ts";

@@ -23,6 +23,7 @@ export interface AppJobsDeps extends Pick<JobsDeps, "clock" | "log"> {
   /** Agents of this gateway. */
   served(): readonly { id: string }[];
   channels: Kept & { abandonAll(agentId: string): readonly Change<unknown>[] };
+  crons: { ticks: JobKind; abandonAll(agentId: string): readonly Change<unknown>[] };
   feed: Kept;
   history: { retention: Pick<JobKind, "standing" | "first" | "next" | "run"> };
   shares: Kept;
@@ -38,6 +39,7 @@ export function createAppJobs({
   served,
   monitoring,
   channels,
+  crons,
   feed,
   history,
   shares,
@@ -52,6 +54,7 @@ export function createAppJobs({
     counters: monitoring.jobs,
     kinds: [
       housekeeping("channels.old", channels.housekeeping),
+      crons.ticks,
       housekeeping("events.old", feed.housekeeping),
       housekeeping("shares.expired", shares.housekeeping),
       {
@@ -86,7 +89,9 @@ export function createAppJobs({
         async run({ key }) {
           // Its entry was not removed after all, or there is a new agent of this name.
           if (served().some(({ id }) => id === key)) return;
-          return { changes: [...channels.abandonAll(key), rows.jobs.removeOwner(key)] };
+          return {
+            changes: [...channels.abandonAll(key), ...crons.abandonAll(key), rows.jobs.removeOwner(key)],
+          };
         },
       },
     ],

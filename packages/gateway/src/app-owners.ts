@@ -19,6 +19,7 @@ interface Rooms {
     reconfigure(): Promise<void>;
     lookAgain(): void;
   };
+  crons: { recover(agentId?: string): Promise<void>; dropAgent(agentId: string): Promise<unknown> };
   feed: { lookAgain(): Promise<void> };
   history: { dropOthers(agentId: string): Promise<void> };
   jobs: { recover(agentId: string): Promise<void>; dropAgent(agentId: string): void };
@@ -69,10 +70,11 @@ export async function createAppOwners({
       readMarker,
       ensureMarker,
       async recover(agentId, former) {
-        const { sessions, channels, jobs, history } = rooms();
+        const { sessions, channels, crons, jobs, history } = rooms();
         await sessions.recover(agentId);
         // The notes of an earlier start are there until this one begins to send.
         await channels.recover(agentId, former && !recovered);
+        await crons.recover(agentId);
         await jobs.recover(agentId);
         // What is staged is not seen by anybody, and removing it may take long.
         history.dropOthers(agentId).catch((error) => {
@@ -87,10 +89,10 @@ export async function createAppOwners({
         });
       },
       async onLost(agentId) {
-        const { server, sessions, channels, jobs } = rooms();
+        const { server, sessions, channels, crons, jobs } = rooms();
         server.recheck();
         jobs.dropAgent(agentId);
-        await Promise.all([sessions.stopAgent(agentId), channels.reconfigure()]);
+        await Promise.all([sessions.stopAgent(agentId), crons.dropAgent(agentId), channels.reconfigure()]);
       },
       onReach: () => void rooms().channels.reconfigure(),
       onLook() {
@@ -111,11 +113,12 @@ export async function createAppOwners({
     served: () => config().agents.filter(({ id }) => serves(id)),
     /** Takes what can be taken at once, and closes what was left open there, before anything else is accepted. */
     async recover(): Promise<void> {
-      const { sessions, channels } = rooms();
+      const { sessions, channels, crons } = rooms();
       if (owners) await owners.start();
       else {
         await sessions.recover();
         await channels.recover(undefined, true);
+        await crons.recover();
       }
       recovered = true;
       channels.recovered();

@@ -16,6 +16,7 @@ interface Rooms {
   feed: Closing & { end(told: { type: "gateway.stopping" }): Promise<void> };
   channels: Closing & { stopIntake(): void };
   sessions: Closing & { refuse(): void; stopAll(): Promise<unknown> };
+  crons: Closing;
   disk: Closing;
   jobs: Closing;
   reaper: { sweepAll(): Promise<unknown> };
@@ -31,7 +32,7 @@ interface Rooms {
  * rows at the next start.
  */
 export function shutdownPhases(rooms: Rooms): Phase[] {
-  const { clock, server, feed, channels, sessions, disk, jobs, reaper, last, owners, rows } = rooms;
+  const { clock, server, feed, channels, crons, sessions, disk, jobs, reaper, last, owners, rows } = rooms;
   let served: Promise<void> = Promise.resolve();
   return [
     {
@@ -45,7 +46,11 @@ export function shutdownPhases(rooms: Rooms): Phase[] {
         disk.close();
       },
     },
-    { name: "stop", budgetMs: 1_900, run: () => Promise.all([sessions.stopAll(), jobs.close()]) },
+    {
+      name: "stop",
+      budgetMs: 1_900,
+      run: () => Promise.all([sessions.stopAll(), crons.close(), jobs.close()]),
+    },
     {
       name: "drain",
       budgetMs: 1_300,

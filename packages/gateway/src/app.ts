@@ -3,6 +3,7 @@ import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
 import { createAppConnectors } from "./app-connectors.ts";
+import { createAppCrons } from "./app-crons.ts";
 import { createAppDevices } from "./app-devices.ts";
 import { createAppHealing } from "./app-healing.ts";
 import { createAppJobs } from "./app-jobs.ts";
@@ -81,7 +82,7 @@ export async function createApp(deps: AppDeps) {
     clock,
     log,
     home: home?.here,
-    rooms: () => ({ server, sessions, channels, jobs, feed, history }),
+    rooms: () => ({ server, sessions, channels, crons, jobs, feed, history }),
     apply: () => applyConfig(),
   });
   const feed = createFeed({ store: rows, config: store, clock, log });
@@ -152,13 +153,20 @@ export async function createApp(deps: AppDeps) {
     media,
     history,
     models,
-    tools: (scope) => [...shares.tools(scope), ...devices.tools(scope.agentId)],
+    tools: (scope) => [
+      ...shares.tools(scope),
+      ...devices.tools(scope.agentId),
+      ...crons.tools(scope),
+    ],
     mcpServers: connectors.serversFor,
     counters: monitoring.turns,
     usage,
     step: publishStep,
-    cutOff: (turn) => channels.cutOff(turn),
-    closedLate: () => channels.lookAgain(),
+    cutOff: async (turn) => [...(await crons.cutOff(turn)), ...(await channels.cutOff(turn))],
+    closedLate() {
+      channels.lookAgain();
+      void crons.lookAgain();
+    },
   });
   const agentModels = createAgentModels({ models, own: runtimes.models });
   const runCommand = createCommandRunner(sessions, agentModels);
@@ -191,6 +199,12 @@ export async function createApp(deps: AppDeps) {
     runCommand: async (entry, chatId, command, back) =>
       (await runCommand(entry, chatId, undefined, command, { back })).result,
   });
+  const crons = createAppCrons({
+    store: rows,
+    ...{ feed, clock, log, config, agent, sessions, channels, reaper, env },
+    serves: owners.serves,
+    jobs: () => jobs,
+  });
   const webhooks = createWebhooks({
     agents: () => config().agents,
     channels: WEBHOOKS,
@@ -208,6 +222,7 @@ export async function createApp(deps: AppDeps) {
     clock,
     log,
     channels,
+    crons,
     feed,
     history,
     shares,
@@ -295,6 +310,7 @@ export async function createApp(deps: AppDeps) {
           await jobs.removing(id);
           await agents.remove(id);
           await sessions.stopAgent(id);
+          await crons.removeAgent(id);
           await channels.removeAgent(id);
           await jobs.removeAgent(id);
         }),
@@ -315,6 +331,7 @@ export async function createApp(deps: AppDeps) {
     }),
     ...devices.endpoints,
     ...connectors.endpoints,
+    ...crons.endpoints,
     ...routes.webhookRoutes({ webhooks, clock }),
     ...oauth.endpoints,
     ...routes.eventRoutes({ feed, authenticator, logins: dashboards, config, clock }),
@@ -344,6 +361,7 @@ export async function createApp(deps: AppDeps) {
     sessions.reconfigure();
     void jobs.reconfigure();
     void channels.reconfigure();
+    void crons.lookAgain();
   };
   store.onChange(() => {
     applyConfig();
@@ -368,6 +386,7 @@ export async function createApp(deps: AppDeps) {
       announceRuntimes(runtimes, config().agents, log);
       void sessions.fillSpares();
       history.start();
+      void crons.start();
       void jobs.start();
       rows.started();
       void channels.start();
@@ -384,6 +403,7 @@ export async function createApp(deps: AppDeps) {
         server,
         feed,
         channels,
+        crons,
         sessions,
         disk,
         jobs,

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import type { ChannelStep } from "./channels/index.ts";
+import type { CronStep } from "./crons/index.ts";
 import type { TurnStep } from "./sessions/index.ts";
 
 /**
@@ -10,6 +11,6 @@ export const TURN_STEPS = "agent-gateway:turn-step";
 
 const steps = channel(TURN_STEPS);
 
-export function publishStep(label: TurnStep | ChannelStep): void {
+export function publishStep(label: TurnStep | ChannelStep | CronStep): void {
   if (steps.hasSubscribers) steps.publish(label);
 }

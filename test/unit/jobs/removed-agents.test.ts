@@ -30,6 +30,7 @@ async function waiting() {
           store.inbox.abandon({ agentId }, clock.now(), "The agent was removed."),
         ],
       },
+      crons: { ticks: { name: "crons.ticks", scope: "agent" }, abandonAll: () => [] },
       feed: NOTHING,
       shares: NOTHING,
       usage: NOTHING,

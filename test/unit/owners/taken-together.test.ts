@@ -30,6 +30,7 @@ it("begins with many agents taken in a row as a whole, not once for each [FENCE-
       server: { recheck() {} },
       sessions: { recover: nothing, stopAgent: nothing },
       channels: { recover: nothing, recovered() {}, reconfigure: nothing, lookAgain() {} },
+      crons: { recover: async () => {}, dropAgent: async () => {} },
       feed: { lookAgain: nothing },
       jobs: { recover: nothing, dropAgent() {} },
       history: { dropOthers: nothing },

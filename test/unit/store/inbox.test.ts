@@ -55,8 +55,8 @@ describe.each(drivers)("the inbox in $driver", ({ open }) => {
     expect(await store.inbox.lastReceivedAt(PLACE)).toBe(15);
     expect(await store.inbox.lastReceivedAt({ ...PLACE, agentId: "b" })).toBeUndefined();
     await add(row("five", { place: { ...PLACE, account: "second" } }));
-    expect(await store.inbox.lastAccount(CHAT)).toBe("second");
-    expect(await store.inbox.lastAccount({ ...CHAT, chat_id: "e" })).toBeUndefined();
+    expect(await store.inbox.lastOf(CHAT)).toMatchObject({ account: "second" });
+    expect(await store.inbox.lastOf({ ...CHAT, chat_id: "e" })).toBeUndefined();
   });
 
   it("keeps what the provider calls a message, where it has a name for it [CH-INBOX-1]", async () => {

@@ -4,6 +4,7 @@ import * as channelHealth from "./channel-health.ts";
 import * as channels from "./channels.ts";
 import * as connectorOAuth from "./connector-oauth.ts";
 import * as connectors from "./connectors.ts";
+import * as crons from "./crons.ts";
 import * as deliveries from "./deliveries.ts";
 import * as devicechat from "./devicechat.ts";
 import * as events from "./events.ts";
@@ -31,6 +32,7 @@ export const routes = {
   ...channels.accessRoutes,
   ...connectorOAuth,
   ...connectors,
+  ...crons,
   ...deliveries,
   ...devicechat,
   ...events,

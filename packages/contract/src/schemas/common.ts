@@ -41,3 +41,12 @@ export const numeric = lazy(() =>
     .meta({ type: "number" })
     .transform(Number),
 );
+
+/** How many entries of a list to return; more than `most` means `most`. */
+export const limit = (preset: number, most: number) =>
+  z
+    .string()
+    .regex(/^0*[1-9]\d*$/, { error: "must be a positive integer" })
+    .meta({ type: "integer", minimum: 1, maximum: most, default: preset })
+    .optional()
+    .transform((text) => Math.min(Number(text ?? preset), most));

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { limit } from "./common.ts";
 
 /** Everything that the feed can tell, also what only later parts of the product make happen. */
 export const FEED_TYPES = [
@@ -126,12 +127,6 @@ export const feedQuery = lazy(() =>
       .describe("`false`: a list in place of a stream.")
       .optional()
       .transform((text) => text !== "false"),
-    limit: z
-      .string()
-      .regex(/^0*[1-9]\d*$/, { error: "must be a positive integer" })
-      .meta({ type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })
-      .describe("For a list.")
-      .optional()
-      .transform((text) => Math.min(Number(text ?? DEFAULT_LIMIT), MAX_LIMIT)),
+    limit: limit(DEFAULT_LIMIT, MAX_LIMIT).describe("For a list."),
   }),
 );

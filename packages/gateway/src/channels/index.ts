@@ -21,6 +21,7 @@ export { replyTool } from "./device-tool.ts";
 export type { DeviceAdapter } from "./devicechat/index.ts";
 export { checkToken } from "./load.ts";
 export { deviceAccounts } from "./place.ts";
+export type { Posted, Posts, PostTarget } from "./posts.ts";
 export type { ChannelStep } from "./steps.ts";
 export * from "./types.ts";
 export { WEBHOOKS } from "./webhooks.ts";
@@ -135,6 +136,8 @@ export function createChannels(deps: ChannelsDeps) {
       sendAgain: async (...which: Parameters<Room["deliveries"]["sendAgain"]>) =>
         (await room()).deliveries.sendAgain(...which),
     },
+    /** Sends what no message of a chat has asked for. */
+    posts: async () => (await room()).posts,
     adapter: (place: ChannelPlace) => room.made?.adapter(place),
     /** The adapter of an account that may not be configured yet, created and supervised from now on. */
     requireAdapter: async (...which: Parameters<Room["requireAdapter"]>) =>
@@ -145,8 +148,8 @@ export function createChannels(deps: ChannelsDeps) {
     /** Splits a text into parts within the channel's limit, in order. */
     split: async (channel: ChannelName, text: string) => (await room()).split(channel, text),
     /** Account that received the latest message of a chat. */
-    lastInboundAccount: (agentId: string, channel: ChannelName, chatId: string) =>
-      inbox.lastAccount({ agent_id: agentId, channel, chat_id: chatId }),
+    lastInboundAccount: async (agentId: string, channel: ChannelName, chatId: string) =>
+      (await inbox.lastOf({ agent_id: agentId, channel, chat_id: chatId }))?.account,
 
     list,
     /** State and policy of each channel, for the agent's record. */

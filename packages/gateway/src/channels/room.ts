@@ -11,6 +11,7 @@ import type { Health } from "./health.ts";
 import { createInboundMedia, type InboundMediaPort } from "./inbound-media.ts";
 import { createIntake, type IntakeDeps } from "./intake/index.ts";
 import { loadChannel } from "./load.ts";
+import { createPosts, type PostAccess } from "./posts.ts";
 import { splitFor } from "./render/index.ts";
 import type { ChannelStep } from "./steps.ts";
 import type { AccessPort, ChannelPlace, Content, InboundMessage, SendOutcome, Target } from "./types.ts";
@@ -26,6 +27,8 @@ function withPlainName({ senderName, ...message }: InboundMessage): InboundMessa
 /** What the channel rooms need from the access rules. */
 export interface ChannelAccess extends AccessPort {
   handshakes(place: ChannelPlace, agent: AgentConfig): Promise<readonly Handshake[]>;
+  allowed: PostAccess["allowed"];
+  admits: PostAccess["admits"];
   onApproved(listener: (place: ChannelPlace) => void): () => void;
 }
 
@@ -132,6 +135,7 @@ export function createRoom(deps: RoomDeps) {
 
   return {
     receive,
+    posts: createPosts({ ...deps, access, delivery, split: splitFor }),
     cutOff: intake.cutOff,
     say: intake.say,
     receipt: delivery.receipt,

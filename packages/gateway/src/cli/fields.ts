@@ -3,7 +3,7 @@ import * as z from "zod";
 import { UsageError } from "./errors.ts";
 import { type Flag, GLOBAL_FLAGS, kebab, last, type Parsed } from "./flags.ts";
 
-type Kind = "string" | "number" | "boolean" | "list" | "json" | "choice";
+type Kind = "string" | "number" | "boolean" | "list" | "json" | "choice" | "line";
 
 /** One value that a route takes, anywhere in the request. */
 export interface Field {
@@ -54,7 +54,8 @@ function kindOf(schema: z.ZodType): Kind {
   if (type instanceof z.ZodNumber) return "number";
   if (type instanceof z.ZodBoolean) return "boolean";
   if (type instanceof z.ZodArray) return "list";
-  return type instanceof z.ZodUnion ? "choice" : "json";
+  if (!(type instanceof z.ZodUnion)) return "json";
+  return type.options.some((option) => kindOf(option as z.ZodType) === "string") ? "line" : "choice";
 }
 
 const HINTS: Record<Kind, string> = {
@@ -64,6 +65,7 @@ const HINTS: Record<Kind, string> = {
   list: "a,b,…",
   json: "JSON",
   choice: "true|false|a,b,…",
+  line: "text or JSON list",
 };
 
 function fieldOf(name: string, place: Field["place"], schema: z.ZodType, args: readonly string[]): Field {
@@ -203,6 +205,8 @@ export function parseValue(field: Field, texts: readonly string[]): unknown {
       return listOf(field, texts, what);
     case "choice":
       return text === "true" || text === "false" ? text === "true" : listOf(field, texts, what);
+    case "line":
+      return text.trimStart().startsWith("[") ? parseJson(text, what) : text;
     case "json":
       return parseJson(text, what);
   }

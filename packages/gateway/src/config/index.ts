@@ -18,4 +18,5 @@ export type {
 export { channelBlocks } from "./schema-channels.ts";
 export { type ConfigStoreOptions, createConfigStore } from "./store.ts";
 export { storeSettings } from "./store-settings.ts";
+export { isTimezone } from "./timezone.ts";
 export type { ConfigStore, Paths } from "./types.ts";

@@ -84,6 +84,14 @@ export const featureSections = {
         ),
     })
     .prefault({}),
+  crons: z
+    .looseObject({
+      commands: z
+        .boolean()
+        .default(true)
+        .describe("Whether scheduled jobs may run commands; admin keys alone can make such jobs."),
+    })
+    .prefault({}),
   selfHealing: selfHealingSection,
   appBackup: z
     .looseObject({
@@ -129,6 +137,7 @@ export const agentFeatures = {
     )
     .optional()
     .describe("Connectors, by slug, that this agent may use or not, whatever their default."),
+  cronTools: z.boolean().default(true).describe("Whether the agent has tools to schedule jobs of its own."),
   voice: opaque.optional().describe(unread("The agent's speech settings.")),
   ...channelBlocks,
 };

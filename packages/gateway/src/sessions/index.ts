@@ -51,13 +51,15 @@ export interface Incoming {
   imageParams?: object | undefined;
   videoParams?: object | undefined;
   softMs: number;
-  kind?: "message" | "greeting" | "injection" | "channel";
+  kind?: "message" | "greeting" | "injection" | "channel" | "cron";
   /** The API key that sends it, if any. */
   keyId?: string | null;
   /** The text for the agent, if it differs from `text`, which history keeps. */
   told?: string;
   /** See {@link TurnRequest.history}. */
   history?: TurnRequest["history"];
+  /** See {@link TurnRequest.once}. */
+  once?: true | undefined;
   /** Row of the user message that an earlier run of this turn stored; no second one is stored. */
   again?: number | undefined;
   /**
@@ -68,6 +70,9 @@ export interface Incoming {
   /** See {@link TurnEnding}. */
   closing?: (ending: TurnEnding) => readonly Change<unknown>[];
 }
+
+/** A ready process would have to be told a history first, or has tools that a scheduled job does not get. */
+const needsOwn = ({ history, kind }: Incoming) => history !== undefined || kind === "cron";
 
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
@@ -110,9 +115,9 @@ export function createSessions(deps: SessionDeps) {
     throw new GatewayError("SESSION_BUSY");
   };
   const decide = createDecider(clock, pool);
-  /** That of a ready process, unless that would have to be told a history first. */
-  const newId = (agent: AgentConfig, chatId: string, history?: TurnRequest["history"]) =>
-    (history ? undefined : pool.takeSpare(agent, chatId)) ?? randomUUID();
+  /** That of a ready process, unless the session needs its own. */
+  const newId = (agent: AgentConfig, chatId: string, own = false) =>
+    (own ? undefined : pool.takeSpare(agent, chatId)) ?? randomUUID();
   const update = async (row: SessionRow, values: SessionValues) => {
     const [hit] = await store.forAgent(row.agent_id).commit(store.sessions.update(row.uuid, values));
     if (!hit) throw sessionGone();
@@ -216,6 +221,7 @@ export function createSessions(deps: SessionDeps) {
           files,
           ...(incoming.closing && { closing: incoming.closing }),
           again: incoming.again,
+          once: incoming.once,
           history: incoming.history,
           ...(incoming.storeUserMessage !== false &&
             incoming.again === undefined && {
@@ -237,7 +243,7 @@ export function createSessions(deps: SessionDeps) {
         });
       const turn =
         incoming.sessionId === undefined
-          ? start({ chat_id: chatId, uuid: newId(agent, chatId, incoming.history), id: undefined })
+          ? start({ chat_id: chatId, uuid: newId(agent, chatId, needsOwn(incoming)), id: undefined })
           : await reserved(agent.id, chatId, incoming.sessionId, start);
       await turn.started;
       return turn;

@@ -49,24 +49,13 @@ export function touch(place: Place, clock: Clock): void {
 /** True when a process started for `a` may serve `b`: everything that reaches the process is the same. */
 export function sameProcess(a: AgentConfig, b: AgentConfig): boolean {
   const key = (agent: AgentConfig) =>
-    JSON.stringify([agent.runtime, agent.env, agent.workspace, agent.allowTools, agent.instructions]);
+    JSON.stringify([
+      agent.runtime,
+      agent.env,
+      agent.workspace,
+      agent.allowTools,
+      agent.instructions,
+      agent.cronTools,
+    ]);
   return a === b || key(a) === key(b);
-}
-
-/** Lets at most `limit` holders in; the others wait their turn. Resolves to the function that frees the slot. */
-export function createSlots(limit: number): () => Promise<() => void> {
-  const queue: Array<() => void> = [];
-  let taken = 0;
-  return async () => {
-    if (taken >= limit) await new Promise<void>((resolve) => queue.push(resolve));
-    else taken++;
-    let given = false;
-    return () => {
-      if (given) return;
-      given = true;
-      const next = queue.shift();
-      if (next) next();
-      else taken--;
-    };
-  };
 }

@@ -6,9 +6,10 @@ import type { AgentConfig } from "../config/index.ts";
 import { createBell } from "../lib/bell.ts";
 import { sleep } from "../lib/clock.ts";
 import { makeFolder, makeFolderBelow, namesBelow, removeFolderBelow } from "../lib/guarded/index.ts";
+import { createSlots } from "../lib/slots.ts";
 import type { OpenOptions, RuntimeSession } from "../runtimes/index.ts";
 import { instructionsOf } from "./instructions.ts";
-import { createSlots, type OpenRequest, type Place, sameProcess, touch } from "./place.ts";
+import { type OpenRequest, type Place, sameProcess, touch } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
 /** Limit on processes that start at the same time: a burst of starts takes far longer than a queue. */

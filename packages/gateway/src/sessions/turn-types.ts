@@ -7,7 +7,7 @@ import type { StopReason, TurnResult } from "./turn-result.ts";
 export type { StopReason };
 
 /** Who started a turn; stored with it. */
-export type TurnKind = "message" | "greeting" | "injection" | "compact" | "channel";
+export type TurnKind = "message" | "greeting" | "injection" | "compact" | "channel" | "cron";
 
 /** How a turn ends, for callers that store something together with its end. */
 export interface TurnEnding {
@@ -39,6 +39,8 @@ export interface TurnRequest {
   also?: (message: number | undefined) => readonly Change<unknown>[];
   /** Changes committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */
   closing?: (ending: TurnEnding) => readonly Change<unknown>[];
+  /** Nobody is expected to go on with the session: its process ends with the turn. */
+  once?: true | undefined;
   /** Id of the user message that an earlier run of the same turn stored. */
   again?: number | undefined;
   /** Runs instead of asking the agent; if it returns no text, the agent is asked after all. */

@@ -295,7 +295,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
       cancelCap();
       silence.end();
       // A process whose model went silent may hang for good, and one of a foreign history knows nothing of the session's.
-      if (stopReason === "silent" || apart) void pool.drop(place);
+      if (stopReason === "silent" || apart || request.once) void pool.drop(place);
       // The session is freed before the last event is sent, because its reader may send the next message at once.
       running.delete(uuid);
       pool.release(place);

@@ -14,6 +14,7 @@ import type { PostgresFacts, PostgresPlace } from "./postgres/index.ts";
 import type { Removal } from "./removal.ts";
 import type { Search } from "./search.ts";
 import {
+  createCrons,
   createEvents,
   createHistory,
   createInbox,
@@ -36,6 +37,7 @@ import {
   type Outbox,
   type Positions,
   type Sql,
+  type StoredCrons,
   type StoredHistory,
   type StoredJobs,
   type StoredMessages,
@@ -79,7 +81,9 @@ export {
 export type { SearchQuery } from "./search.ts";
 export {
   type ChatRow,
+  type CronDelivery,
   type DaysQuery,
+  type EndedCronRun,
   type EndedJob,
   type EventBounds,
   type EventCondition,
@@ -108,6 +112,9 @@ export {
   type SessionValues,
   type SharedFile,
   type StoredChat,
+  type StoredCron,
+  type StoredCronRun,
+  type StoredCrons,
   type StoredEvent,
   type StoredHistory,
   type StoredJob,
@@ -129,6 +136,7 @@ export {
   type UsageFilter,
   type UsageGroup,
   type UsageSum,
+  waitsNoMore,
 } from "./sql/index.ts";
 export type { Loss, StoreVersions } from "./versions.ts";
 export type { PostgresFacts, PostgresPlace, StoreFacts };
@@ -155,6 +163,7 @@ export interface SharedStore {
 
 /** Where the rows live. Its repositories read, and make changes that take effect when they are committed. */
 export interface Store {
+  readonly crons: StoredCrons;
   readonly events: Events;
   readonly ids: Ids;
   readonly logins: Logins;
@@ -321,6 +330,7 @@ export function createStore(driver: Driver, elapsed = () => performance.now()): 
     entry: (message) => driver.search.entry({ ...message, content: cleanText(message.content) }),
   };
   return {
+    crons: createCrons(sql),
     events: createEvents(sql),
     ids: { message: sharedIds?.message ?? ids.message },
     logins: createLogins(sql),

@@ -73,6 +73,19 @@ export function createAccess({ config, clock, log, onKnock }: AccessDeps) {
     return (await files.policy(agent, place.channel as FileChannel)) ?? CLOSED;
   }
 
+  /** Whether the policy lets in a group, or the person of a direct chat, known by these ids. */
+  async function admits(
+    place: ChannelPlace,
+    agent: AgentConfig,
+    kind: "dm" | "group",
+    ids: readonly string[],
+  ): Promise<boolean> {
+    const { dmPolicy, dmAllowlist, groupPolicy, groupAllowlist } = await policy(place, agent);
+    const [rule, list] = kind === "group" ? [groupPolicy, groupAllowlist] : [dmPolicy, dmAllowlist];
+    if (rule === "allowlist") return ids.some((id) => list.has(canonicalId(place.channel, id)));
+    return rule === "open";
+  }
+
   /** A failure here must not cost the message that it belongs to. */
   async function attempt<T>(place: ChannelPlace, what: string, task: () => Promise<T>) {
     try {
@@ -157,14 +170,11 @@ export function createAccess({ config, clock, log, onKnock }: AccessDeps) {
 
     /** Whether the policy allows messages from, and so to, the chat of a JID (`devicechat`). */
     async allowed(place: ChannelPlace, agent: AgentConfig, jid: string, aliases: readonly string[] = []) {
-      const { dmPolicy, dmAllowlist, groupPolicy, groupAllowlist } = await policy(place, agent);
       const group = jid.endsWith("@g.us");
       if (!group && !/@(?:s\.whatsapp\.net|c\.us|lid)$/.test(jid)) return false;
-      const rule = group ? groupPolicy : dmPolicy;
-      const list = group ? groupAllowlist : dmAllowlist;
-      const listed = [jid, ...aliases].some((id) => list.has(canonicalId(place.channel, id)));
-      return rule === "open" || (rule === "allowlist" && listed);
+      return admits(place, agent, group ? "group" : "dm", [jid, ...aliases]);
     },
+    admits,
 
     /** Why no one is admitted, as a sentence for the owner; undefined when the policies can be read. */
     async problem({ channel }: ChannelPlace, agent: AgentConfig): Promise<string | undefined> {

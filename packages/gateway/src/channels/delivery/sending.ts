@@ -16,6 +16,8 @@ export interface Sending {
   chatId: string;
   /** Row of the message that is answered; null if it answers none. */
   inbox: number | null;
+  /** The run of a scheduled job whose reply it is. */
+  run?: number | undefined;
   purpose: NewOutboxRow["purpose"];
   target: StoredTarget;
   contents: readonly Content[];

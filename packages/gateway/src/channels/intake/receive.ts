@@ -30,6 +30,7 @@ export function createReceiver(
             messageId: message.messageId,
             messageKey: message.messageKey,
             senderId: message.senderId,
+            groupId: message.kind === "dm" ? "" : (message.groupId ?? message.chatId),
             message: JSON.stringify(message),
             state: isUrgent(message.text) ? "command" : "waiting",
           },

@@ -2,6 +2,7 @@ export * from "./agents.ts";
 export * from "./channels/index.ts";
 export * from "./connector-oauth.ts";
 export * from "./connectors.ts";
+export * from "./crons.ts";
 export * from "./dashboard.ts";
 export * from "./events.ts";
 export * from "./history.ts";

@@ -28,6 +28,8 @@ export const COPIED: readonly CopiedTable[] = [
   { name: "channel_positions", key: ["agent_id", "channel", "account"] },
   { name: "logins", key: ["digest"] },
   { name: "jobs", key: ["kind", "key"] },
+  { name: "crons", key: ["id"] },
+  { name: "cron_runs", key: ["id"] },
   { name: "events", key: ["id"] },
   { name: "usage", key: ["id"] },
   { name: "usage_days", key: ["day", "agent_id", "key_id", "model", "source", "session"] },

@@ -14,6 +14,8 @@ export interface NewInboxRow {
   messageId: string | undefined;
   messageKey: string | undefined;
   senderId: string;
+  /** The group that its chat belongs to; empty for a direct one. */
+  groupId?: string | undefined;
   /** JSON. */
   message: string;
   state: "waiting" | "command";
@@ -44,8 +46,8 @@ export interface Inbox {
   queued(place: StoredPlace): Promise<number>;
   /** When the newest message of a place came. */
   lastReceivedAt(place: StoredPlace): Promise<number | undefined>;
-  /** The account that received the newest message of a chat. */
-  lastAccount(chat: StoredChat): Promise<string | undefined>;
+  /** Who last wrote in a chat, and the group that it belongs to, if that was recorded: empty for a direct one. */
+  lastOf(chat: StoredChat): Promise<Pick<InboxRow, "account" | "sender_id" | "group_id"> | undefined>;
   /** True while history has the message. */
   hasUserMessage(id: number): Promise<boolean>;
   /**
@@ -81,8 +83,8 @@ export function createInbox({ read }: Sql): Inbox {
       returning(
         sql(
           `INSERT INTO channel_inbox (agent_id, channel, account, event_id, chat_id, message_id, message_key,
-             sender_id, message, state, received_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
+             sender_id, group_id, message, state, received_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
           row.place.agentId,
           row.place.channel,
           row.place.account,
@@ -91,6 +93,7 @@ export function createInbox({ read }: Sql): Inbox {
           row.messageId ?? null,
           row.messageKey ?? null,
           row.senderId,
+          row.groupId ?? null,
           row.message,
           row.state,
           now,
@@ -138,13 +141,13 @@ export function createInbox({ read }: Sql): Inbox {
       );
       return row?.at;
     },
-    async lastAccount({ agent_id, channel, chat_id }) {
-      const [row] = await read<{ account: string }>(
-        `SELECT account FROM channel_inbox WHERE agent_id = ? AND channel = ? AND chat_id = ?
+    async lastOf({ agent_id, channel, chat_id }) {
+      const [row] = await read<Pick<InboxRow, "account" | "sender_id" | "group_id">>(
+        `SELECT account, sender_id, group_id FROM channel_inbox WHERE agent_id = ? AND channel = ? AND chat_id = ?
          ORDER BY id DESC LIMIT 1`,
         [agent_id, channel, chat_id],
       );
-      return row?.account;
+      return row;
     },
     hasUserMessage: async (id) => (await read("SELECT 1 FROM messages WHERE id = ?", [id])).length === 1,
     startTurn: (ids, { requestId, sessionId, now, userMessage }) =>

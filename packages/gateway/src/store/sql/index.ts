@@ -1,3 +1,4 @@
+export * from "./crons.ts";
 export * from "./events.ts";
 export * from "./history.ts";
 export * from "./inbox.ts";

@@ -14,6 +14,8 @@ export interface NewOutboxRow {
   chatId: string;
   /** Row of the message that is answered; null if it answers none. */
   inbox: number | null;
+  /** The run of a scheduled job whose reply it is. */
+  run?: number | undefined;
   purpose: OutboxRow["purpose"];
   key: string;
   /** JSON. */
@@ -66,14 +68,15 @@ const UNANSWERED =
 
 const inserting = (row: NewOutboxRow, state: "pending" | "sending", now: number): Statement => {
   return sql(
-    `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, purpose, key, target, content,
-       state, attempts, next_at, created_at, sending_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, run, purpose, key, target, content,
+       state, attempts, next_at, created_at, sending_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
      ${row.inbox === null ? "" : UNANSWERED} ${state === "sending" ? "RETURNING *" : ""}`,
     row.place.agentId,
     row.place.channel,
     row.place.account,
     row.chatId,
     row.inbox,
+    row.run ?? null,
     row.purpose,
     row.key,
     row.target,

@@ -203,9 +203,9 @@ export function createOutcomes({ read, slow }: Sql): Outcomes {
       followed(
         returning(
           sql(
-            `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, purpose, key, target, content,
+            `INSERT INTO channel_outbox (agent_id, channel, account, chat_id, inbox, run, purpose, key, target, content,
                state, attempts, next_at, created_at)
-             SELECT agent_id, channel, account, chat_id, inbox, purpose, key, ?, content, 'pending', 0, ?, ?
+             SELECT agent_id, channel, account, chat_id, inbox, run, purpose, key, ?, content, 'pending', 0, ?, ?
              FROM channel_outbox WHERE id = ? AND ${SHOWN} AND content IS NOT NULL RETURNING id`,
             target,
             now,

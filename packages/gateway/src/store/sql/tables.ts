@@ -94,6 +94,8 @@ export interface Tables {
     message_id: string | null;
     /** Unique within a chat: `teamchat` reports a mention as two events. */
     message_key: string | null;
+    /** The group that its chat belongs to, empty for a direct one; null in rows of versions that did not record it. */
+    group_id: string | null;
     sender_id: string;
     /** JSON of the message as the adapter produced it; null once it is settled. */
     message: string | null;
@@ -119,6 +121,8 @@ export interface Tables {
     chat_id: string;
     /** The message that it replies to. */
     inbox: number | null;
+    /** The run of a scheduled job whose reply it is. */
+    run: number | null;
     purpose: "reply" | "knock" | "notice" | "handshake" | "progress" | "direct";
     /** UUID, the same for every attempt. */
     key: string;

@@ -119,6 +119,23 @@ export const MIGRATIONS: readonly string[] = [
    ALTER TABLE turns ADD COLUMN told_chars INTEGER;`,
   `CREATE TABLE id_blocks (name TEXT PRIMARY KEY, reserved INTEGER NOT NULL) WITHOUT ROWID;
    INSERT INTO id_blocks (name, reserved) VALUES ('message', 0);`,
+  `CREATE TABLE crons (
+     id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, spec TEXT NOT NULL,
+     enabled INTEGER NOT NULL, created_by TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+     next_at INTEGER, planned_at INTEGER NOT NULL, last_tick INTEGER, last_run_at INTEGER, last_status TEXT,
+     last_error TEXT, consecutive_errors INTEGER NOT NULL, run_count INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE INDEX crons_agent ON crons (agent_id, next_at);
+   CREATE TABLE cron_runs (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, agent_id TEXT NOT NULL, type TEXT NOT NULL,
+     run_at INTEGER NOT NULL, tick INTEGER, cause TEXT NOT NULL, state TEXT NOT NULL, started_at INTEGER,
+     duration_ms INTEGER, output TEXT, error TEXT, session TEXT, request_id TEXT, user_message INTEGER);
+   CREATE INDEX cron_runs_job ON cron_runs (job, id);
+   CREATE UNIQUE INDEX cron_runs_tick ON cron_runs (job, tick) WHERE tick IS NOT NULL;
+   CREATE UNIQUE INDEX cron_runs_open ON cron_runs (job) WHERE state IN ('waiting', 'running');
+   CREATE INDEX cron_runs_turn ON cron_runs (request_id) WHERE request_id IS NOT NULL;
+   ALTER TABLE channel_outbox ADD COLUMN run INTEGER;
+   CREATE INDEX channel_outbox_run ON channel_outbox (run) WHERE run IS NOT NULL;
+   ALTER TABLE channel_inbox ADD COLUMN group_id TEXT;`,
 ];
 
 /** Steps after which a gateway that does not know them would do harm. */
