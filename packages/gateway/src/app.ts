@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { GatewayError } from "@agent-gateway/contract";
 import { createAgents } from "./agents/index.ts";
+import { createAppChannels } from "./app-channels.ts";
 import { createAppConnectors } from "./app-connectors.ts";
 import { createAppCrons } from "./app-crons.ts";
 import { createAppDevices } from "./app-devices.ts";
@@ -14,7 +15,7 @@ import { shutdownPhases } from "./app-shutdown.ts";
 import { openRows } from "./app-store.ts";
 import { createAppTerminal } from "./app-terminal.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
-import { checkToken, createAccess, createChannels, imageFile, WEBHOOKS } from "./channels/index.ts";
+import { checkToken, createAccess } from "./channels/index.ts";
 import type { ConfigStore, Env, Paths } from "./config/index.ts";
 import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
@@ -28,18 +29,11 @@ import { createMedia } from "./media/index.ts";
 import { createAgentModels, createModels, readCliSettings } from "./models/index.ts";
 import { createDisk, createMonitoring } from "./monitoring/index.ts";
 import { announceRuntimes, createRuntimeFactory, sweepMcpFiles } from "./runtimes/index.ts";
-import {
-  COMMANDS,
-  createCommandRunner,
-  createSessions,
-  mediaPathOf,
-  parseCommand,
-} from "./sessions/index.ts";
+import { createCommandRunner, createSessions } from "./sessions/index.ts";
 import { createShares } from "./shares/index.ts";
 import { publishStep } from "./steps.ts";
 import { createUsage } from "./usage/index.ts";
 import { VERSION } from "./version.ts";
-import { createWebhooks } from "./webhooks/index.ts";
 
 export interface AppDeps extends Host {
   store: ConfigStore;
@@ -173,46 +167,23 @@ export async function createApp(deps: AppDeps) {
   const access = createAccess({ config: store, clock, log, onKnock: feed.channels.knocked });
   const own = { rows, sessions, history, config, agent, clock, log };
   const terminal = createAppTerminal({ ...own, serves: owners.serves, access: access.load });
-  const channels = createChannels({
+  const { channels, webhooks } = createAppChannels({
     store: rows,
-    feed,
-    clock,
-    log,
+    ...{ feed, clock, log, config, paths, sessions, media, runCommand },
     access: access.load,
-    sessions,
-    media,
-    parseCommand,
-    commands: COMMANDS,
+    cli: terminal.cli,
     counters: monitoring.channels,
-    step: publishStep,
     onConnected: feed.channels.connected,
-    agents: () => config().agents,
     serves: owners.serves,
     connects: owners.connects,
     takeSpace: disk.take,
-    publicUrl: () => config().gateway.publicUrl,
     publicLink: shares.link,
-    journal: join(paths.home, "run/sends"),
-    tempDir: join(paths.home, "run/tmp"),
-    attachment: (id, url) => imageFile(paths.mediaDir(id), mediaPathOf(id, url)),
-    cli: terminal.cli,
-    runCommand: async (entry, chatId, command, back) =>
-      (await runCommand(entry, chatId, undefined, command, { back })).result,
   });
   const crons = createAppCrons({
     store: rows,
     ...{ feed, clock, log, config, agent, sessions, channels, reaper, env },
     serves: owners.serves,
     jobs: () => jobs,
-  });
-  const webhooks = createWebhooks({
-    agents: () => config().agents,
-    channels: WEBHOOKS,
-    receive: channels.receive,
-    receipt: channels.receipt,
-    proven: channels.proven,
-    clock,
-    log,
   });
 
   const jobs = createAppJobs({
