@@ -31,6 +31,7 @@ async function waiting() {
         ],
       },
       crons: { ticks: { name: "crons.ticks", scope: "agent" }, abandonAll: () => [] },
+      oauth: { refresh: { standing: () => [], run: async () => {} } },
       feed: NOTHING,
       shares: NOTHING,
       usage: NOTHING,
