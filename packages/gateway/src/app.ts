@@ -147,11 +147,7 @@ export async function createApp(deps: AppDeps) {
     media,
     history,
     models,
-    tools: (scope) => [
-      ...shares.tools(scope),
-      ...devices.tools(scope.agentId),
-      ...crons.tools(scope),
-    ],
+    tools: (scope) => [...shares.tools(scope), ...devices.tools(scope.agentId), ...crons.tools(scope)],
     mcpServers: connectors.serversFor,
     counters: monitoring.turns,
     usage,
