@@ -26,6 +26,21 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
   const links = (page: Page) => page.getByRole("navigation", { name: "Pages" }).getByRole("link");
   const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true });
 
+  const scripts = (page: Page) =>
+    page.evaluate(() =>
+      performance
+        .getEntriesByType("resource")
+        .map(({ name }) => name)
+        .join(" "),
+    );
+  /** What a gateway tells that has run for longer than a day. */
+  const dayOf = (steps: number) => {
+    const all = <Value>(value: Value) => Array.from({ length: steps }, () => value);
+    const counts = { received: all(2), replies: all(1), turns: all(1), failed: all(0) };
+    const from = Date.now() + 3_600_000;
+    return { from, stepMs: 300_000, ...counts, p50Ms: all(900), p95Ms: all(2000), memory: all(1e8) };
+  };
+
   it("passes axe on every page, wide and narrow, light and dark, and cuts nothing off [DASH-AXE-1]", async () => {
     await using seen = await visit(browser, gateway, { viewport: WIDE });
     const { page, problems } = seen;
@@ -107,14 +122,7 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     await using seen = await visit(browser, gateway, { hash: "#/status" });
     const { page } = seen;
     await heading(page, "System").waitFor();
-    const scripts = () =>
-      page.evaluate(() =>
-        performance
-          .getEntriesByType("resource")
-          .map(({ name }) => name)
-          .join(" "),
-      );
-    expect(await scripts()).not.toContain("UsagePage");
+    expect(await scripts(page)).not.toContain("UsagePage");
     const module = "**/assets/UsagePage-*.js";
     await page.route(module, (route) => route.abort());
     await goTo(page, "Usage");
@@ -122,7 +130,7 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     await page.unroute(module);
     await page.getByRole("button", { name: "Reload" }).click();
     await heading(page, "Usage").waitFor();
-    expect(await scripts()).toContain("UsagePage");
+    expect(await scripts(page)).toContain("UsagePage");
     await page.evaluate(() => {
       location.hash = "#/no-such-page";
     });
@@ -165,7 +173,9 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     await page.route("**/botchat/pending*", (route) =>
       route.fulfill({
         json: {
-          pending: [{ senderId: "100", senderName: "Ann", code: "ABC234", createdAt: 1, expiresAt: 2 }],
+          pending: [
+            { kind: "dm", senderId: "100", senderName: "Ann", code: "ABC234", createdAt: 1, expiresAt: 2 },
+          ],
         },
       }),
     );
@@ -176,9 +186,22 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
       body.agents[1]!.problem = "Its program is missing.";
       await route.fulfill({ json: body });
     });
+    expect(await scripts(page), "no plot, no library").not.toContain("/draw-");
+    await page.route("**/status?include=activity", (route) =>
+      route.fulfill({ json: { activity: dayOf(288) } }),
+    );
     await page.reload();
+    await expect.poll(() => page.locator(".chart canvas").count()).toBe(3);
+    expect(await scripts(page)).toContain("/draw-");
+    await page.getByRole("img", { name: "Messages and turns: 576 messages received, 288 turns" }).waitFor();
+    await page.getByRole("img", { name: "How long turns took: nearly all within 2.0 s" }).waitFor();
+    await page.getByRole("heading", { name: "Last 24 hours" }).waitFor();
+    await page.getByText("By the hour, as a table").click();
+    expect(await page.getByRole("region", { name: "By the hour" }).getByRole("row").count()).toBe(25);
     const waiting = page.getByRole("region", { name: "Waiting for you" });
     await waiting.getByText("2 replies of assistant may not have arrived").waitFor();
+    await waiting.getByText("1 person waits to be let in to assistant").waitFor();
+    await waiting.getByText("Ann", { exact: true }).waitFor();
     await waiting.getByText("second cannot start").waitFor();
     await waiting.getByRole("link", { name: /^Look:/ }).click();
     await heading(page, "Channels").waitFor();

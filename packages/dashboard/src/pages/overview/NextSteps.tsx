@@ -64,7 +64,8 @@ export function NextSteps({ status }: { status: Status }) {
   }, [agentId, wrote]);
   if (stepsHidden.value || !agents.value || spoken.value === undefined) return null;
   const steps = stepsFor(status, spoken.value);
-  if (steps.every(({ done }) => done)) return null;
+  const next = steps.find(({ done }) => !done);
+  if (!next) return null;
   return (
     <section class="next-steps" aria-labelledby="next-steps-title">
       <header class="next-steps-head">
@@ -89,7 +90,7 @@ export function NextSteps({ status }: { status: Status }) {
             {!done && (
               <>
                 <p class="hint">{text}</p>
-                <a class="button" href={hashOf(to)}>
+                <a class={title === next.title ? "button primary" : "button"} href={hashOf(to)}>
                   {action}
                 </a>
               </>

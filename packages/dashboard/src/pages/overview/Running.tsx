@@ -9,6 +9,9 @@ const API_PREFIX = "api-";
 /** More than this many lines say no more than their number. */
 const MOST = 8;
 
+const conversations = (count: number) =>
+  count === 1 ? "One more conversation is" : `${formatNumber(count)} more conversations are`;
+
 /** The conversations in which an agent is answering now. */
 export function Running({ agents }: { agents: readonly Agent[] }) {
   const live = agents.flatMap((agent) =>
@@ -47,8 +50,8 @@ export function Running({ agents }: { agents: readonly Agent[] }) {
       )}
       <p class="hint">
         {busy.length > MOST && `${formatNumber(busy.length - MOST)} more are answering. `}
-        {idle === 1 ? "One more process waits" : `${formatNumber(idle)} more processes wait`} for the next
-        message. <a href={hashOf(pageRoute("system"))}>Everything that runs</a>
+        {idle > 0 && `${conversations(idle)} ready for the next message. `}
+        <a href={hashOf(pageRoute("system"))}>Everything that runs</a>
       </p>
     </section>
   );
