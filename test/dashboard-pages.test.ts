@@ -170,6 +170,17 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     await page.route("**/api/v1/agents/*/channels/deliveries?*", (route) =>
       route.fulfill({ json: { deliveries: [{ sendable: true }, { sendable: false }, { sendable: true }] } }),
     );
+    const incident = { id: "inc_1", chatId: "api-me", detectedAt: Date.now(), closedAt: null };
+    await page.route("**/incidents", (route) =>
+      route.fulfill({
+        json: {
+          incidents: [
+            { ...incident, allowed: ["restart"] },
+            { ...incident, id: "inc_2", allowed: [], closedAt: 5 },
+          ],
+        },
+      }),
+    );
     await page.route("**/botchat/pending*", (route) =>
       route.fulfill({
         json: {
@@ -181,7 +192,12 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     );
     await page.route(/\/status$/, async (route) => {
       const reply = await route.fetch();
-      const body = (await reply.json()) as { agents: { problem: string | null; channels: object }[] };
+      const body = (await reply.json()) as {
+        agents: { problem: string | null; channels: object; sessions: object[] }[];
+      };
+      body.agents[0]!.sessions = [
+        { chatId: "api-me", sessionId: "s", source: "api", busy: true, pid: 1, model: null, lastActivity: 1 },
+      ];
       body.agents[0]!.channels = { botchat: {} };
       body.agents[1]!.problem = "Its program is missing.";
       await route.fulfill({ json: body });
@@ -200,9 +216,11 @@ describe.skipIf(!hasBrowser)("the dashboard's pages (skipped where /usr/bin/chro
     expect(await page.getByRole("region", { name: "By the hour" }).getByRole("row").count()).toBe(25);
     const waiting = page.getByRole("region", { name: "Waiting for you" });
     await waiting.getByText("2 replies of assistant may not have arrived").waitFor();
+    await waiting.getByText("assistant is stuck").waitFor();
     await waiting.getByText("1 person waits to be let in to assistant").waitFor();
     await waiting.getByText("Ann", { exact: true }).waitFor();
     await waiting.getByText("second cannot start").waitFor();
+    expect(await waiting.getByRole("listitem").count()).toBe(4);
     await waiting.getByRole("link", { name: /^Look:/ }).click();
     await heading(page, "Channels").waitFor();
     expect(problems).toEqual([]);

@@ -1,4 +1,4 @@
-import type { Waiting } from "@agent-gateway/contract";
+import type { Incident, Waiting } from "@agent-gateway/contract";
 import { signal } from "@preact/signals";
 import { client, hasCode } from "../api/client.ts";
 import type { Activity, Status } from "../api/types.ts";
@@ -11,6 +11,8 @@ export interface AgentWaits {
   agentId: string;
   /** Who asked to be let in. */
   people: readonly Waiting[];
+  /** Turns that are stuck, and can be helped. */
+  stuck: readonly Incident[];
   /** Replies that may not have arrived and can be sent again. */
   replies: number;
 }
@@ -26,28 +28,39 @@ export async function loadActivity(abort: AbortSignal): Promise<void> {
 /** The most deliveries that one answer holds. */
 const MOST = "200";
 
-async function waitsOf(
-  { id, channels }: Status["agents"][number],
-  abort: AbortSignal,
-): Promise<AgentWaits | undefined> {
-  const on = Object.keys(channels) as ChannelName[];
-  if (on.length === 0) return undefined;
+/** What waits at the channels of an agent; nothing is asked where it has none. */
+async function atChannels(id: string, on: readonly ChannelName[], abort: AbortSignal) {
+  if (on.length === 0) return { people: [], replies: 0 };
   const devices = agents.peek()?.find((agent) => agent.id === id)?.devicechat_accounts ?? [];
   const params = { agentId: id };
   const [people, { deliveries }] = await Promise.all([
     loadAllWaiting(id, on, devices, abort),
     client.call("listDeliveries", { params, query: { limit: MOST }, signal: abort }),
   ]);
-  return { agentId: id, people, replies: deliveries.filter(({ sendable }) => sendable).length };
+  return { people, replies: deliveries.filter(({ sendable }) => sendable).length };
 }
 
-/** Asks every agent that has channels, one after the other: many agents must not mean many requests at once. */
+/** Turns that are stuck; only those that run can be. */
+async function stuckAt({ id, sessions }: Status["agents"][number], abort: AbortSignal) {
+  if (!sessions.some(({ busy }) => busy)) return [];
+  const { incidents } = await client.call("listIncidents", { params: { agentId: id }, signal: abort });
+  return incidents.filter(({ closedAt, allowed }) => closedAt === null && allowed.length > 0);
+}
+
+async function waitsOf(agent: Status["agents"][number], abort: AbortSignal): Promise<AgentWaits> {
+  const [atDoor, stuck] = await Promise.all([
+    atChannels(agent.id, Object.keys(agent.channels) as ChannelName[], abort),
+    stuckAt(agent, abort),
+  ]);
+  return { agentId: agent.id, stuck, ...atDoor };
+}
+
+/** Asks every agent, one after the other: many agents must not mean many requests at once. */
 export async function loadWaits(known: Status["agents"], abort: AbortSignal): Promise<void> {
   const found: AgentWaits[] = [];
   for (const agent of known) {
     try {
-      const one = await waitsOf(agent, abort);
-      if (one) found.push(one);
+      found.push(await waitsOf(agent, abort));
     } catch (error) {
       // Removed meanwhile, or another gateway's: that one knows what waits there.
       if (!hasCode(error, "AGENT_NOT_FOUND") && !hasCode(error, "UNAVAILABLE")) throw error;

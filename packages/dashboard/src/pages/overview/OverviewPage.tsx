@@ -25,7 +25,7 @@ export function OverviewPage() {
   useEffect(() => {
     if (!known) return undefined;
     return poll((signal) => loadWaits(status.peek()?.agents ?? [], signal), WAITS_MS, {
-      by: ["agent", "channel", "config", "delivery"],
+      by: ["agent", "channel", "config", "delivery", "incident"],
     });
   }, [known]);
   const now = status.value;

@@ -1,4 +1,5 @@
 import type { Status } from "../../api/types.ts";
+import { ago } from "../../components/format.ts";
 import { problemOf } from "../../components/runtime.ts";
 import { hashOf, pageRoute, type Route } from "../../state/address.ts";
 import { waits } from "../../state/overview.ts";
@@ -27,10 +28,16 @@ function matters(status: Status): Matter[] {
       { key: `broken ${id}`, title: `${agentName(id)} cannot start`, detail: why, action: "Set up", to },
     ];
   });
-  const others = (waits.value ?? []).flatMap(({ agentId, people: who, replies: count }): Matter[] => {
+  const others = (waits.value ?? []).flatMap(({ agentId, people: who, replies: count, stuck }): Matter[] => {
     const to: Route = { view: "channels", agentId };
     const name = agentName(agentId);
-    const list: Matter[] = [];
+    const list: Matter[] = stuck.map(({ id, chatId, detectedAt }) => ({
+      key: `stuck ${id}`,
+      title: `${name} is stuck`,
+      detail: `In chat ${chatId}, noticed ${ago(detectedAt)}.`,
+      action: "Help",
+      to: pageRoute("incidents", agentId),
+    }));
     if (who.length > 0) {
       const names = who.slice(0, 3).map((one) => one.name || one.id);
       const more = who.length > names.length ? ` and ${who.length - names.length} more` : "";
