@@ -61,7 +61,7 @@ export interface ManagedProcess {
 export async function spawnProcess(options: SpawnOptions): Promise<ManagedProcess> {
   const { command, cwd, env, log, reaper, clock = systemClock } = options;
   const resolved = await resolveProgram(command, cwd, env);
-  const [program, ...args] = options.mayOutlive ? resolved : await guarded(resolved);
+  const [program, ...args] = options.mayOutlive ? resolved : await dyingWithUs(resolved);
   const mark = reaper?.mark();
   const child = spawn(program!, args, {
     cwd,
@@ -236,7 +236,8 @@ function started(child: ChildProcess, cwd: string): Promise<void> {
   });
 }
 
-function killGroup(pid: number, signal: NodeJS.Signals): void {
+/** Signals every process of a group. */
+export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
@@ -250,7 +251,7 @@ let deathSignal: Promise<string | null> | undefined;
  * Has the kernel kill the child when the gateway dies, `kill -9` included, where util-linux' `setpriv` is there to ask
  * for it (Linux, PR_SET_PDEATHSIG): it sets the flag and becomes the program, so pid and pipes stay the same.
  */
-async function guarded(command: string[]): Promise<string[]> {
+export async function dyingWithUs(command: string[]): Promise<string[]> {
   deathSignal ??= findSetpriv();
   const setpriv = await deathSignal;
   return setpriv === null ? command : [setpriv, "--pdeathsig", "KILL", "--", ...command];

@@ -1,5 +1,6 @@
 import { sleep } from "../../lib/clock.ts";
 import { type Fields, isFields } from "../agent-cli/index.ts";
+import { openToolBridge } from "../tool-bridge.ts";
 import type { OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
 import { DEFAULT_MAX_RETRIES } from "../upstream.ts";
 import { factsFromResult, factsFromUpdate, modelOf, NO_FACTS, withModel } from "./facts.ts";
@@ -11,7 +12,6 @@ import type { AcpOptions } from "./options.ts";
 import { answerPermission } from "./permission.ts";
 import { prefaceOf, promptBlocks, textBlock } from "./prompt.ts";
 import { createRun, type Run } from "./run.ts";
-import { openToolBridge } from "./tool-bridge.ts";
 
 const SET_MODEL_MS = 10_000;
 /** Agents tell their commands right after they opened the session; claude-agent-acp takes 3 ms. */

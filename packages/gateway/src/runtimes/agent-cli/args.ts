@@ -27,7 +27,7 @@ const WITHHELD_TOOLS = [
   "ExitWorktree",
 ];
 
-type ArgumentOptions = Pick<OpenOptions, "allowTools" | "instructions" | "tools"> & {
+export type ArgumentOptions = Pick<OpenOptions, "allowTools" | "instructions" | "tools"> & {
   /** File that lists tool servers outside the gateway. */
   mcpFile?: string | undefined;
 };
@@ -44,26 +44,53 @@ export function buildArguments(
   optional: ReadonlySet<string>,
 ): string[] {
   const args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
-  args.push("--verbose", "--include-partial-messages");
-  if (model !== undefined) args.push("--model", model);
-  args.push(conversation.type === "resume" ? "--resume" : "--session-id", conversation.id);
+  args.push("--verbose", "--include-partial-messages", ...about(conversation, model));
   // Every tool use is asked over the control channel and answered there by the agent's configuration.
-  args.push("--permission-prompt-tool", "stdio");
-  if (options.allowTools === true) args.push("--disallowedTools", WITHHELD_TOOLS.join(","));
-  // Reading tools do not ask for permission, so tools that are not allowed must be absent.
-  else
-    args.push(
-      "--tools",
-      options.allowTools === false ? "" : splitAllowed(options.allowTools).program.join(","),
-    );
+  args.push("--permission-prompt-tool", "stdio", ...toolArguments(options));
   const servers = options.tools.length > 0 ? { [GATEWAY_SERVER]: { type: "sdk", name: GATEWAY_SERVER } } : {};
   args.push("--mcp-config", JSON.stringify({ mcpServers: servers }));
   if (options.mcpFile !== undefined) args.push(options.mcpFile);
-  args.push("--strict-mcp-config");
-  if (options.instructions !== undefined) args.push("--append-system-prompt", notAFlag(options.instructions));
-  // Otherwise a resumed conversation keeps the instructions from its first start.
-  if (optional.has("--system-prompt-snapshot")) args.push("--system-prompt-snapshot", "off");
+  args.push("--strict-mcp-config", ...instructionArguments(options, optional));
   return args;
+}
+
+/**
+ * Arguments of a start in a terminal, where nobody is asked for permission.
+ * @param settings for the program, as JSON, where the installed version is known to take them so
+ */
+export function buildTerminalArguments(
+  options: ArgumentOptions & { settings: string },
+  conversation: Conversation,
+  model: string | undefined,
+  optional: ReadonlySet<string>,
+): string[] {
+  const args = [...about(conversation, model), "--dangerously-skip-permissions", ...toolArguments(options)];
+  args.push("--mcp-config", options.mcpFile ?? JSON.stringify({ mcpServers: {} }), "--strict-mcp-config");
+  args.push(...instructionArguments(options, optional));
+  if (optional.has("--settings")) args.push("--settings", options.settings);
+  return args;
+}
+
+function about(conversation: Conversation, model: string | undefined): string[] {
+  return [
+    ...(model === undefined ? [] : ["--model", model]),
+    conversation.type === "resume" ? "--resume" : "--session-id",
+    conversation.id,
+  ];
+}
+
+function toolArguments({ allowTools }: ArgumentOptions): string[] {
+  if (allowTools === true) return ["--disallowedTools", WITHHELD_TOOLS.join(",")];
+  // Reading tools do not ask for permission, so tools that are not allowed must be absent.
+  return ["--tools", allowTools === false ? "" : splitAllowed(allowTools).program.join(",")];
+}
+
+function instructionArguments({ instructions }: ArgumentOptions, optional: ReadonlySet<string>): string[] {
+  return [
+    ...(instructions === undefined ? [] : ["--append-system-prompt", notAFlag(instructions)]),
+    // Otherwise a resumed conversation keeps the instructions from its first start.
+    ...(optional.has("--system-prompt-snapshot") ? ["--system-prompt-snapshot", "off"] : []),
+  ];
 }
 
 /** Agents can write their instructions, which must not pass for a flag. */

@@ -6,11 +6,22 @@ import type { Readings } from "./meter.ts";
 import { openAgentCliSession } from "./session.ts";
 import type { AgentCliOptions } from "./start.ts";
 
+export { buildTerminalArguments, type Conversation } from "./args.ts";
 export { readLogin } from "./login.ts";
-export { type Fields, isFields, nameOrNull, textOrNull } from "./protocol.ts";
+export {
+  type AgentLine,
+  type Fields,
+  isFields,
+  nameOrNull,
+  type ResultLine,
+  readLine,
+  textOrNull,
+} from "./protocol.ts";
 export { safeSentence } from "./safe-sentence.ts";
+export { type Launch, nextConversation, prepareLaunch } from "./start.ts";
+export { readSummary } from "./summary.ts";
 export { createToolServer, GATEWAY_SERVER, type ToolServer } from "./tool-server.ts";
-export { contextShare } from "./turn-state.ts";
+export { contextShare, newTurn, outcomeOf, reduceTurn, type TurnState } from "./turn-state.ts";
 
 export type { AgentCliOptions };
 

@@ -94,7 +94,11 @@ export function parseLine(line: string): AgentLine | null {
   } catch {
     return null;
   }
-  if (!isFields(value)) return null;
+  return isFields(value) ? readLine(value) : null;
+}
+
+/** Reads a line that has been parsed as JSON; null for what is no message. */
+export function readLine(value: Fields): AgentLine | null {
   // A subagent's lines are the business of the tool call that started it.
   if (typeof value.parent_tool_use_id === "string") return { kind: "other" };
   switch (value.type) {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { HistoryEntry, OpenOptions, RuntimeEvent, RuntimeSession, TurnOutcome } from "../types.ts";
-import type { Conversation } from "./args.ts";
+import { buildArguments, type Conversation } from "./args.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CONTROL_TIMEOUT_MS } from "./control.ts";
 import { commandLine, userLine } from "./input.ts";
@@ -47,7 +47,7 @@ export async function openAgentCliSession(
   mcpFile?: string,
 ): Promise<RuntimeSession> {
   const { log, clock, signal } = options;
-  const launch = await prepareLaunch(runtime, options, mcpFile);
+  const launch = await prepareLaunch(runtime, options, buildArguments, mcpFile);
   const requests = createRequestHandler(options.allowTools, createToolServer(options.tools), options.acting);
   const gone = Promise.withResolvers<void>();
 

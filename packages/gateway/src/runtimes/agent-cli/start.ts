@@ -3,7 +3,7 @@ import type { Reaper } from "../../lib/reaper.ts";
 import { childEnvironment } from "../../lib/shared-env.ts";
 import type { OpenOptions } from "../types.ts";
 import { retryEnvironment } from "../upstream.ts";
-import { buildArguments, type Conversation, runtimeEnvironment } from "./args.ts";
+import { type buildArguments, type Conversation, runtimeEnvironment } from "./args.ts";
 import { chooseConfigDir } from "./config-dir.ts";
 import { type ProgramTraits, probeProgram } from "./probe.ts";
 import type { AgentLine } from "./protocol.ts";
@@ -47,6 +47,7 @@ export interface Launch {
 export async function prepareLaunch(
   runtime: AgentCliOptions,
   options: OpenOptions,
+  build: typeof buildArguments,
   mcpFile: string | undefined,
 ): Promise<Launch> {
   const families = ["anthropic", "openai"] as const;
@@ -63,7 +64,7 @@ export async function prepareLaunch(
     traits,
     command: (conversation, model) => [
       ...runtime.command,
-      ...buildArguments({ ...options, mcpFile }, conversation, model, traits.flags),
+      ...build({ ...options, mcpFile }, conversation, model, traits.flags),
       ...runtime.args,
     ],
   };

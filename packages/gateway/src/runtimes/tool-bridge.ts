@@ -5,19 +5,19 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { toolServerEntry } from "../../lib/entry.ts";
-import { type Folder, openRoot } from "../../lib/guarded/index.ts";
-import { createLineSplitter } from "../../lib/jsonl.ts";
-import type { Logger } from "../../lib/logger.ts";
-import { createUnreadLimit } from "../../lib/unread.ts";
+import { toolServerEntry } from "../lib/entry.ts";
+import { type Folder, openRoot } from "../lib/guarded/index.ts";
+import { createLineSplitter } from "../lib/jsonl.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createUnreadLimit } from "../lib/unread.ts";
 import {
   createToolServer,
   type Fields,
   GATEWAY_SERVER,
   isFields,
   type ToolServer,
-} from "../agent-cli/index.ts";
-import type { GatewayTool } from "../types.ts";
+} from "./agent-cli/index.ts";
+import type { GatewayTool } from "./types.ts";
 
 /** Longest path of a socket: unix(7) gives 107 characters, macOS 103. */
 const MAX_PATH = 100;
@@ -33,7 +33,9 @@ const SOCKET = "socket";
 const MAX_ENTRIES = 10_000;
 
 export interface ToolBridge {
-  /** Entry of `mcpServers`: the program that the agent starts for its tools. */
+  /** The program that the agent starts for its tools. */
+  readonly program: { command: string; args: string[]; env: Record<string, string> };
+  /** The same as an entry of ACP's `mcpServers`. */
   readonly server: Fields;
   close(): Promise<void>;
 }
@@ -77,18 +79,13 @@ export async function openToolBridge({
     log.error({ err: error }, "could not open the tool socket");
     throw new Error("Could not offer the gateway's tools to the agent.", { cause: error });
   }
-  return {
-    server: {
-      name: GATEWAY_SERVER,
-      command: process.execPath,
-      args: [fileURLToPath(toolServerEntry())],
-      env: [
-        { name: "AGENT_GATEWAY_TOOLS_SOCKET", value: place.path },
-        { name: "AGENT_GATEWAY_TOOLS_TOKEN", value: token },
-      ],
-    },
-    close,
+  const program = {
+    command: process.execPath,
+    args: [fileURLToPath(toolServerEntry())],
+    env: { AGENT_GATEWAY_TOOLS_SOCKET: place.path, AGENT_GATEWAY_TOOLS_TOKEN: token },
   };
+  const env = Object.entries(program.env).map(([name, value]) => ({ name, value }));
+  return { program, server: { name: GATEWAY_SERVER, ...program, env }, close };
 }
 
 /** First line: the token. Then JSON-RPC messages, one a line, each way. */
