@@ -21,9 +21,10 @@ const ENTRIES = {
   "mcp-stdio": "mcp-stdio.ts",
 };
 /**
- * Not bundled: it is optional, its Signal library is under the GPL, and it is loaded only when a device is linked.
+ * Not bundled: `baileys` is optional, its Signal library is under the GPL, and it is loaded only when a device is
+ * linked; `@lydell/node-pty` finds its compiled part by the platform.
  */
-const UNBUNDLED = ["pg-native", "baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
+const UNBUNDLED = ["@lydell/node-pty", "pg-native", "baileys", "zlib-sync", "bufferutil", "utf-8-validate"];
 
 /**
  * Importing a built-in as an ES module reads all its exports and so loads the lazy ones: for `node:http` that is all

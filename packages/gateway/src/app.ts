@@ -16,7 +16,7 @@ import { openRows } from "./app-store.ts";
 import { createAppTerminal } from "./app-terminal.ts";
 import { createAuthenticator, createDashboardSessions } from "./auth/index.ts";
 import { checkToken, createAccess } from "./channels/index.ts";
-import type { ConfigStore, Env, Paths } from "./config/index.ts";
+import { type ConfigStore, type Env, type Paths, runsInTerminal } from "./config/index.ts";
 import { createFeed } from "./events/index.ts";
 import { createHistory } from "./history/index.ts";
 import { createHttpServer, createStreamSlots, type Endpoint, routes } from "./http/index.ts";
@@ -90,6 +90,7 @@ export async function createApp(deps: AppDeps) {
     reaper,
     configDir: (id) => join(paths.agentDir(id), "cli"),
     mcpNotes,
+    inTerminal: (id) => runsInTerminal(config(), id),
     ownPort: () => port,
   });
   const disk = createDisk({ home: paths.home, minFree: () => config().gateway.minFreeBytes, clock, log });

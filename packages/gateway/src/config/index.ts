@@ -1,3 +1,4 @@
+export { runsInTerminal } from "./backend.ts";
 export { auditPermissions, checkConfig, type PermissionAudit, startupWarnings } from "./check.ts";
 export { type Changes, changeDotenv, readDotenv, type Variables, writeDotenv } from "./dotenv.ts";
 export { parseForEdit, stringifyLike } from "./edit.ts";

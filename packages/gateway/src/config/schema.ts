@@ -215,7 +215,10 @@ export const gatewaySection = z.looseObject({
       "Where the browser goes when the sign-in to a connector has ended; `connector_oauth_error` tells what went wrong. Unset, it sees a plain page of the gateway.",
     )
     .meta(RESTART),
-  headless: z.boolean().default(true).describe(unread("False runs agent programs in a terminal.")),
+  headless: z
+    .boolean()
+    .default(true)
+    .describe("False runs the agent CLI in a terminal that people can watch and type into; see TERMINAL.md."),
   api: apiSection,
   logs: logsSection,
   history: z

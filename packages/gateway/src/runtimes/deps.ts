@@ -33,6 +33,8 @@ export interface RuntimeFactoryDeps {
   configDir?: (agentId: string) => string;
   /** Folder for notes on the private files of agent programs; see {@link sweepMcpFiles}. */
   mcpNotes?: string | undefined;
+  /** Whether an agent's next processes run in a terminal, where their program can. */
+  inTerminal?: (agentId: string) => boolean;
   /** The port that the gateway listens on, once it does. */
   ownPort?: () => number | undefined;
   /** For tests: how `auto` looks around. */

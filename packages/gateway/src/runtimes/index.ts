@@ -73,11 +73,22 @@ export function createRuntimeFactory(deps: RuntimeFactoryDeps): RuntimeFactory {
 
   async function agentCli(agent: RuntimeAgent, command: readonly string[]): Promise<Runtime> {
     const { createAgentCliRuntime } = await import("./agent-cli/index.ts");
-    return createAgentCliRuntime({
+    const own = {
       ...childOptions(agent, command),
       configDir: deps.configDir?.(agent.id),
       mcpNotes: deps.mcpNotes,
-    });
+    };
+    const runtime = createAgentCliRuntime(own);
+    const inTerminal = () => deps.inTerminal?.(agent.id) ?? false;
+    return {
+      ...runtime,
+      inTerminal,
+      async open(options) {
+        if (options.headless || !inTerminal()) return runtime.open(options);
+        const { openInTerminal } = await import("./pty/index.ts");
+        return openInTerminal(own, options);
+      },
+    };
   }
 
   async function builtin(agent: RuntimeAgent, section: Readonly<Record<string, unknown>>): Promise<Runtime> {

@@ -129,6 +129,10 @@ export interface OpenOptions {
   acting?: () => Promise<void>;
   /** Called for everything that the agent program writes, between turns too. */
   onOutput?: () => void;
+  /** Called when a person in the program's terminal has submitted something; `until` resolves when that has ended. */
+  onOccupied?: (until: Promise<void>) => void;
+  /** Without a terminal, whatever the configuration says. */
+  headless?: boolean;
   log: Logger;
   clock: Clock;
   /** Aborted when the session is no longer needed; opening must then fail and leave no process. */

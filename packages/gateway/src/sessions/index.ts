@@ -8,6 +8,7 @@ import { createCompaction } from "./compact.ts";
 import { createGreeter } from "./greeting.ts";
 import { createHolds } from "./holds.ts";
 import { nameFrom, PLACEHOLDER_NAME, sessionGone } from "./names.ts";
+import { createOccupied } from "./occupied.ts";
 import { createPool, SESSION_DEPTH } from "./pool.ts";
 import type { SessionDeps } from "./ports.ts";
 import { recoverTurns } from "./recovery.ts";
@@ -77,12 +78,13 @@ const needsOwn = ({ history, kind }: Incoming) => history !== undefined || kind 
 /** Sessions and their turns: everything that the routes, channels and voice do with a conversation. */
 export function createSessions(deps: SessionDeps) {
   const { clock, store } = deps;
-  const pool = createPool(deps);
+  const pool = createPool(deps, (place, until) => occupied.begin(place, until));
   const holds = createHolds((sessionId) => {
     // Otherwise the end of its turn says when it is free.
     if (!turns.running(sessionId)) pool.ringAll();
   });
   const turns = createTurns(deps, pool, holds);
+  const occupied = createOccupied({ pool: () => pool, turns: () => turns, holds });
   const removing = new Map<string, Promise<void>>();
   const greet = createGreeter(deps, turns);
 
@@ -128,7 +130,7 @@ export function createSessions(deps: SessionDeps) {
   };
   const stop = async (row: SessionRow): Promise<boolean> => {
     const turn = turns.running(row.uuid);
-    if (!turn) return false;
+    if (!turn) return occupied.interrupt(row.uuid);
     await turn.stop();
     return true;
   };

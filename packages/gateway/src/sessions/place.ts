@@ -27,6 +27,8 @@ export interface Place {
   readonly scope: ToolScope;
   /** Folder of a process that was started as a spare; removed with the process. */
   readonly spareDir: string | undefined;
+  /** What a person has submitted in the program's terminal runs until then; undefined while nothing does. */
+  occupied?: Promise<void> | undefined;
   /** Aborted when the place, or the process it has now, is given up. */
   abort: AbortController;
 }

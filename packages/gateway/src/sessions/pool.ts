@@ -32,7 +32,10 @@ const NO_TURN = {
 };
 
 /** The live processes: one per session, limited per agent, evicted and ended when idle. */
-export function createPool(deps: SessionDeps) {
+export function createPool(
+  deps: SessionDeps,
+  occupied: (place: Place, until: Promise<void>) => void = () => {},
+) {
   const { clock, log } = deps;
   const places = new Map<string, Place>();
   const idleTimers = new Map<Place, () => void>();
@@ -161,6 +164,7 @@ export function createPool(deps: SessionDeps) {
         mcpServers,
         acting,
         onOutput: () => touch(place, clock),
+        onOccupied: (until) => occupied(place, until),
         log: log.child({ agent: agent.id, session: place.sessionId }),
         clock,
         signal,
