@@ -8,7 +8,10 @@ import { postgresStore } from "./fixtures/postgres.ts";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 export const bin = join(root, "packages/gateway/bin/agent-gateway.mjs");
-export const fakeAgent = join(root, "test/fixtures/fake-agent.mjs");
+/** `TEST_BACKEND=pty` runs the agents of every gateway in a terminal, unless its configuration says otherwise. */
+export const inTerminal = process.env.TEST_BACKEND === "pty";
+export const fakeTerminal = join(root, "test/fixtures/fake-terminal.mjs");
+export const fakeAgent = inTerminal ? fakeTerminal : join(root, "test/fixtures/fake-agent.mjs");
 
 /** Keys that every test gateway has, one of each kind. `plain`, `write` reach `assistant` alone, `other` reaches `second`. */
 export const KEYS = {
@@ -57,6 +60,7 @@ export function testConfig(options: GatewayOptions = {}): Json {
         ],
         rateLimit: false,
       },
+      ...(inTerminal && { headless: false }),
       ...options.gateway,
     },
     ...(options.session && { session: options.session }),
@@ -162,6 +166,10 @@ async function storeOf(configFile: string): Promise<unknown> {
   return (JSON.parse(text) as { gateway?: { store?: unknown } }).gateway?.store;
 }
 
+/** Where programs in a terminal keep their records, apart from those of the user who runs the tests. */
+const terminalEnv = ({ gateway }: GatewayOptions, home: string) =>
+  inTerminal || gateway?.headless === false ? { CLAUDE_CONFIG_DIR: join(home, "claude") } : {};
+
 /** Starts the built gateway on a free port in a home of its own. */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "agent-gateway-test-")));
@@ -182,7 +190,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     ...inherited
   } = process.env;
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), bin, "start", "--port", "0"], {
-    env: { ...inherited, GATEWAY_HOME: home, ...options.env },
+    env: { ...inherited, GATEWAY_HOME: home, ...terminalEnv(options, home), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
