@@ -2,15 +2,10 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Gateway, KEYS, root, startGateway, testConfig } from "./harness.ts";
+import { connectorCalls, mcpProgram as program } from "./fixtures/connector-calls.ts";
+import { type Gateway, KEYS, startGateway, testConfig } from "./harness.ts";
 
 const SECRET = "a {b} ${C} 'secret'";
-const program = (mark: string) => ({
-  command: process.execPath,
-  args: [join(root, "test/fixtures/mcp-server.mjs")],
-  env: { FIXTURE_MARK: mark },
-});
-
 let gateway: Gateway;
 let home: string;
 beforeAll(async () => {
@@ -26,18 +21,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-const call = async (method: string, path: string, body?: unknown, key: string = KEYS.admin) => {
-  const answer = await gateway.json(method, `/api/v1/connectors${path}`, {
-    key,
-    ...(body !== undefined && { body }),
-  });
-  return { status: answer.status, body: answer.body };
-};
-const add = async (label: string, more: object = {}) => {
-  const { status, body } = await call("POST", "/custom", { label, config: program("with {token}"), ...more });
-  expect(status, JSON.stringify(body)).toBe(201);
-  return body as unknown as { id: string; label: string; connected: boolean };
-};
+const { call, add } = connectorCalls(() => gateway);
 const listed = async (id: string) => {
   const { body } = await call("GET", "", undefined, KEYS.plain);
   return (body.connectors as Record<string, unknown>[]).find((one) => one.id === id);

@@ -24,4 +24,9 @@ export const connectors = {
     "removing takes the secrets, and the entry with the agents' switches where nothing else would be left or it is asked for",
   "CONN-28": "an agent's connectors are switched by an admin key; its record shows what holds",
   "CONN-29": "becoming connected and no longer being so is told in the feed, once",
+  "CONN-30": "a test connects to a connector as a session would, and tells its tools or what is wrong",
+  "CONN-31":
+    "a server that fails, floods or repeats its secrets does no harm to a test, which shows no secret",
+  "CONN-32":
+    "a server that does not start is left out of an agent's next process, logged, and named in its instructions; it comes back before the turn after it was mended",
 } as const;

@@ -129,7 +129,7 @@ export async function createApp(deps: AppDeps) {
     keepImage: media.keepImage,
     keepFile: media.keepFile,
   });
-  const connectors = createAppConnectors({ ...deps, feed });
+  const connectors = createAppConnectors({ ...deps, feed, reaper });
   const packages = createAppPackages({ ...deps, feed });
   const node = home ? home.id : "local";
   const oauth = createAppOAuth({ ...deps, file: connectors.tokens, node, port: () => port });
@@ -149,7 +149,7 @@ export async function createApp(deps: AppDeps) {
     history,
     models,
     tools: (scope) => [...shares.tools(scope), ...devices.tools(scope.agentId), ...crons.tools(scope)],
-    mcpServers: connectors.serversFor,
+    toolServers: connectors.serversFor,
     counters: monitoring.turns,
     usage,
     step: publishStep,

@@ -206,7 +206,7 @@ async function run(seed: number): Promise<void> {
     },
     models: { contextWindow: () => undefined },
     tools: () => [],
-    mcpServers: async () => ({}),
+    toolServers: async () => ({ servers: {}, note: undefined }),
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],

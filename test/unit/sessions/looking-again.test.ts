@@ -90,7 +90,7 @@ function rig() {
     },
     models: { contextWindow: () => undefined },
     tools: () => [],
-    mcpServers: async () => ({}),
+    toolServers: async () => ({ servers: {}, note: undefined }),
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],

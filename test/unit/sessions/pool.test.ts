@@ -43,7 +43,7 @@ async function rig() {
     sessionDir: (...names: string[]) => [folder, "sessions", ...names.slice(1)].join("/"),
     models: { contextWindow: () => undefined },
     tools: () => [],
-    mcpServers: async () => servers.now,
+    toolServers: async () => ({ servers: servers.now, note: undefined }),
   } as unknown as SessionDeps);
   const started = async (count: number) => {
     while (starts.length < count) await new Promise((resolve) => setImmediate(resolve));

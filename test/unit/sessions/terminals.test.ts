@@ -89,7 +89,7 @@ async function rig({ terminal = true } = {}) {
     sessionDir: (_: string, chat: string, id: string) => join(home, "sessions", chat, id),
     models: { contextWindow: () => undefined },
     tools: () => [],
-    mcpServers: async () => ({}),
+    toolServers: async () => ({ servers: {}, note: undefined }),
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     feed: { event: () => change() },

@@ -45,7 +45,7 @@ async function rig(feed: unknown = { event: () => change() }) {
     sessionDir: (_: string, chat: string, id: string) => join(home, "sessions", chat, id),
     models: { contextWindow: () => undefined },
     tools: () => [],
-    mcpServers: async () => ({}),
+    toolServers: async () => ({ servers: {}, note: undefined }),
     counters: { received() {}, sent() {}, ended() {} },
     usage: { record: () => ({ change: [] }) },
     cutOff: async () => [],

@@ -9,6 +9,7 @@ import {
   connectorStatus,
   receiveConnector as receiveBody,
   removeQuery,
+  testedConnector,
   updateConnector as updateBody,
 } from "../schemas/connectors.ts";
 
@@ -85,6 +86,18 @@ export const receiveConnector = route({
   body: receiveBody,
   responses: { 200: connectorState },
   errors: ["CONFLICT"],
+});
+
+export const testConnector = route({
+  method: "POST",
+  path: "/api/v1/connectors/:id/test",
+  auth: "admin",
+  summary: "Connect to a connector as an agent's session would, and list its tools.",
+  tag: "connectors",
+  params: connectorParams,
+  responses: { 200: testedConnector },
+  errors: ["NOT_FOUND"],
+  cli: { noun: "connectors", verb: "test", args: ["id"] },
 });
 
 export const removeConnector = route({

@@ -118,10 +118,14 @@ export const updateConnector = lazy(() =>
   }),
 );
 export const connectConnector = lazy(() =>
-  z.union([
-    z.strictObject({ token: secret().describe("The secret of a connector that needs exactly one.") }),
-    z.strictObject({ secrets: secrets() }),
-  ]),
+  z
+    .strictObject({
+      token: secret().describe("The secret of a connector that needs exactly one.").optional(),
+      secrets: secrets().optional(),
+    })
+    .refine(({ token, secrets: named }) => (token === undefined) !== (named === undefined), {
+      error: "either token or secrets must be given",
+    }),
 );
 export const receiveConnector = lazy(() =>
   z.strictObject({
@@ -130,6 +134,13 @@ export const receiveConnector = lazy(() =>
     config: config(),
     description: description().optional(),
     defaultEnabled: defaultEnabled().optional(),
+  }),
+);
+export const testedConnector = lazy(() =>
+  z.object({
+    ok: z.boolean(),
+    tools: z.array(z.object({ name: z.string(), description: z.string() })),
+    error: z.string().optional(),
   }),
 );
 export const removeQuery = lazy(() =>

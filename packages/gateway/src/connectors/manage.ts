@@ -154,11 +154,10 @@ export function createManager({ config, registry, tokens, clock }: ManagerDeps) 
           const owner = ownerOf(found);
           if (owner !== "static") throw new GatewayError("INVALID_REQUEST", NOT_STATIC[owner]);
           const names = [...(found.entry?.placeholders ?? [])];
-          const secrets = "token" in input ? undefined : input.secrets;
-          if (!secrets && names.length !== 1) {
+          if (input.token !== undefined && names.length !== 1) {
             throw refuse("token", `the connector needs ${names.length} secrets; give them as secrets`);
           }
-          const given = secrets ?? { [names[0]!]: (input as { token: string }).token };
+          const given = input.token === undefined ? (input.secrets ?? {}) : { [names[0]!]: input.token };
           const strange = Object.keys(given).find((name) => !names.includes(name));
           if (strange !== undefined) throw refuse(`secrets.${strange}`, "is no placeholder of the connector");
           return Object.fromEntries(

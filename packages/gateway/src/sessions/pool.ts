@@ -134,8 +134,9 @@ export function createPool(
     // A deleted session must not get its folder back.
     if (signal.aborted) throw new Error(CLOSED_MEANWHILE);
     await Promise.all([makeFolder(agent.workspace), makeFolderBelow(place.scope.sessionDir, SESSION_DEPTH)]);
-    const instructions = await instructionsOf(agent, log);
-    const mcpServers = await deps.mcpServers(agent);
+    const { servers: mcpServers, note } = await deps.toolServers(agent, runtime.type, true);
+    if (signal.aborted) throw new Error(CLOSED_MEANWHILE);
+    const instructions = [await instructionsOf(agent, log), note].filter(Boolean).join("\n\n") || undefined;
     const release = await spawnSlot();
     try {
       const resume = await request.resume(runtime.type);
@@ -285,7 +286,8 @@ export function createPool(
     async runtime(place: Place, request: OpenRequest): Promise<RuntimeSession> {
       const live = place.opening ? await place.opening : place.runtime;
       if (live) {
-        if (!request.anew && isDeepStrictEqual(await deps.mcpServers(place.agent), place.mcpServers)) {
+        const { servers } = await deps.toolServers(place.agent, place.runtimeType, false);
+        if (!request.anew && isDeepStrictEqual(servers, place.mcpServers)) {
           if (request.model === place.model || request.model === undefined) return live;
           if (await live.setModel(request.model)) {
             place.model = request.model;

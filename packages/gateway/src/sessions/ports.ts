@@ -109,8 +109,15 @@ export interface SessionDeps {
     contextWindow(id: string): number | undefined;
   };
   tools(scope: ToolScope): GatewayTool[];
-  /** Tool servers outside the gateway that a new process of the agent gets. Never rejects. */
-  mcpServers(agent: AgentConfig): Promise<OpenOptions["mcpServers"]>;
+  /**
+   * Tool servers outside the gateway that a process of the agent gets, and what its instructions say of them. With
+   * `starting`, may wait for a server. Never rejects.
+   */
+  toolServers(
+    agent: AgentConfig,
+    runtimeType: string | undefined,
+    starting: boolean,
+  ): Promise<{ servers: OpenOptions["mcpServers"]; note: string | undefined }>;
   counters: TurnCounters;
   usage: UsagePort;
   /** Changes committed together with the closing of a turn that a crash cut off. */

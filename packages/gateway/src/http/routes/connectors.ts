@@ -1,14 +1,15 @@
 import { routes } from "@agent-gateway/contract";
-import type { Manager } from "../../connectors/index.ts";
+import type { Connectors, Manager } from "../../connectors/index.ts";
 import { type Endpoint, endpoint, json } from "../endpoint.ts";
 
 export interface ConnectorRouteDeps {
   /** Loaded by the first request. */
   connectors(): Promise<Manager>;
+  test: Connectors["test"];
 }
 
 /** The owner's connectors. */
-export function connectorRoutes({ connectors }: ConnectorRouteDeps): Endpoint[] {
+export function connectorRoutes({ connectors, test }: ConnectorRouteDeps): Endpoint[] {
   const find: NonNullable<Endpoint["find"]> = async ({ id }) => (await connectors()).require(id!);
   return [
     endpoint(routes.listConnectors, async () =>
@@ -32,6 +33,7 @@ export function connectorRoutes({ connectors }: ConnectorRouteDeps): Endpoint[] 
     endpoint(routes.receiveConnector, async ({ params, body }) =>
       json(await (await connectors()).receive(params.id, body)),
     ),
+    endpoint(routes.testConnector, async ({ params }) => json(await test(params.id))),
     endpoint(
       routes.removeConnector,
       async ({ params, query }) => json(await (await connectors()).remove(params.id, query.remove)),
