@@ -1,6 +1,8 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { it, vi } from "vitest";
+import { INCIDENT_STAGES } from "../../../packages/contract/src/index.ts";
 import type { AgentConfig } from "../../../packages/gateway/src/config/index.ts";
+import { createHealing } from "../../../packages/gateway/src/healing/index.ts";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import type {
   HistoryEntry,
@@ -64,7 +66,8 @@ function randomFrom(seed: number) {
 interface Program {
   emit: ((event: RuntimeEvent) => void) | undefined;
   end: ((outcome: TurnOutcome) => void) | undefined;
-  die(): void;
+  /** `gone`: by itself. */
+  die(gone?: boolean): void;
   closed: boolean;
 }
 
@@ -72,7 +75,7 @@ const settle = async () => {
   for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-async function run(seed: number): Promise<void> {
+async function run(seed: number, watched = false): Promise<void> {
   const random = randomFrom(seed);
   const clock = manualClock();
   for (const table of TABLES) raw.exec(`DELETE FROM ${table}`);
@@ -81,6 +84,8 @@ async function run(seed: number): Promise<void> {
   const reads: Array<() => void> = [];
   const opens: Array<(works: boolean) => void> = [];
   const programs: Program[] = [];
+  /** Messages of which something came. */
+  const came = new Set<string>();
   let refused = false;
 
   const execute = (statements: readonly Statement[]) => {
@@ -121,15 +126,15 @@ async function run(seed: number): Promise<void> {
 
   const openProgram = (history: readonly HistoryEntry[]): RuntimeSession => {
     const told = new Set(history.filter(({ role }) => role === "user").map(({ text }) => text));
-    const gone = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
     const program: Program = {
       emit: undefined,
       end: undefined,
       closed: false,
-      die() {
+      die(gone = true) {
         program.closed = true;
-        gone.resolve();
-        program.end?.({ status: "failed", text: "", error: "gone" });
+        ended.resolve();
+        program.end?.({ status: "failed", text: "", error: "gone", ...(gone && { gone }) });
       },
     };
     programs.push(program);
@@ -137,9 +142,10 @@ async function run(seed: number): Promise<void> {
       pid: 1,
       resumeToken: null,
       primed: false,
-      closed: gone.promise,
+      closed: ended.promise,
       turn({ text }, emit) {
-        if (told.has(text)) wrong.push("a message was told twice");
+        if (told.has(text) && !watched) wrong.push("a message was told twice");
+        if (came.has(text)) wrong.push("a message was told again after something came of it");
         told.add(text);
         for (const known of told) {
           const rows = all("SELECT 1 FROM messages WHERE content = ?", [known]);
@@ -148,21 +154,27 @@ async function run(seed: number): Promise<void> {
         if (program.end) wrong.push("two turns in one program");
         if (refused) wrong.push("a turn began after the stop");
         if (program.closed)
-          return Promise.resolve({ status: "failed", text: "", error: "gone", unread: true });
-        program.emit = emit;
+          return Promise.resolve({ status: "failed", text: "", error: "gone", unread: true, gone: true });
+        program.emit = (event) => {
+          came.add(text);
+          emit(event);
+        };
         return new Promise((resolve) => {
           program.end = (outcome) => {
             program.end = undefined;
+            if (outcome.status === "done") came.add(text);
             resolve(outcome);
           };
         });
       },
-      interrupt: async () => {},
+      async interrupt() {
+        if (watched && random.below(2) === 0) program.end?.({ status: "interrupted", text: "" });
+      },
       setModel: async () => true,
       contextPercent: async () => undefined,
       compact: async () => null,
       async close() {
-        program.die();
+        program.die(false);
       },
     };
   };
@@ -186,6 +198,24 @@ async function run(seed: number): Promise<void> {
     history: { maxHistoryMessages: 50 },
   } as unknown as AgentConfig;
   const config = { gateway: { turns: { hardCapMs: 100_000, retainMs: 1_000 } }, agents: [agent] };
+  const incidents: Array<[type: string, id: unknown]> = [];
+  const healing = createHealing({
+    settings: () => ({
+      enabled: watched,
+      autoRecover: seed % 3 > 0,
+      stages: INCIDENT_STAGES,
+      maxPerTurn: seed % 4,
+      cooldownSeconds: seed % 5,
+      quietSeconds: 20,
+      readySeconds: 10,
+    }),
+    running: () => sessions.allRunning(),
+    clock,
+    log: silentLogger,
+    tell: ({ type, data }) => incidents.push([type, data.incidentId]),
+    say() {},
+    mask: (text) => text,
+  });
   const sessions = createSessions({
     store: createStore(db),
     clock,
@@ -211,7 +241,7 @@ async function run(seed: number): Promise<void> {
     usage: { record: () => ({ change: [] }) },
     cutOff: () => [],
     feed: { event: () => change() },
-    watch: { began() {}, exited: async () => false, ended() {} },
+    watch: healing.watch,
     step() {},
   } as unknown as SessionDeps);
 
@@ -221,6 +251,8 @@ async function run(seed: number): Promise<void> {
   const wiped = new Set<string>();
   const working: Promise<unknown>[] = [];
   const allowed = new Set(["SESSION_BUSY", "CAPACITY", "UNAVAILABLE", "SESSION_NOT_FOUND", "AGENT_FAILED"]);
+  // What a person asks for may come too late.
+  if (watched) for (const code of ["CONFLICT", "INVALID_REQUEST"]) allowed.add(code);
   let request = 0;
   const textOf = (requestId: string) => `question of ${requestId}`;
   const track = (work: Promise<unknown>) => {
@@ -276,6 +308,17 @@ async function run(seed: number): Promise<void> {
     () => withRow((row) => sessions.restart(agent, row)),
     () => sessions.reconfigure(),
   ];
+  const actOnOne = () => {
+    const one = random.pick(healing.list("a").filter(({ closedAt }) => closedAt === null));
+    if (one) track(healing.act("a", one.id, random.pick(["restart", "resend"] as const)!));
+  };
+  if (watched)
+    actions.push(
+      actOnOne,
+      actOnOne,
+      () => clock.advance(21_000),
+      () => program()?.die(),
+    );
 
   void sessions.fillSpares();
   for (let n = 0; n < STEPS; n++) {
@@ -315,6 +358,12 @@ async function run(seed: number): Promise<void> {
   if (clock.timers() > 0) wrong.push(`${clock.timers()} timers after the end`);
   if (programs.some(({ closed }) => !closed)) wrong.push("a program was left");
   if (sessions.places().length > 0) wrong.push("a place was left");
+  for (const { id, closedAt } of healing.list("a")) {
+    const told = incidents.filter(([, of]) => of === id).map(([type]) => type);
+    if (closedAt === null || told.join() !== "incident.opened,incident.closed")
+      wrong.push(`an incident is not opened and closed once: ${told}`);
+  }
+  if (known.some((id) => healing.openOf(id) !== null)) wrong.push("a turn is watched after its end");
   const count = (sql: string) => Number(Object.values(raw.prepare(sql).get()!)[0]);
   if (count("SELECT count(*) FROM turns WHERE state = 'running'") > 0) wrong.push("a turn's row is open");
   if (count("SELECT count(*) FROM turn_parts") > 0) wrong.push("parts of a text were left");
@@ -339,5 +388,11 @@ async function run(seed: number): Promise<void> {
 it(
   `${RUNS} interleavings of start, stop, end, late events, close, eviction and spares keep every rule [TURN-30, HOLD-1, HOLD-6]`,
   () => everyOrder(run),
+  RUNS_TIMEOUT,
+);
+
+it(
+  `${RUNS} interleavings of stop, end, exit, restart, the watchdog's acts and a person's: each incident closes once, and nothing is told again after something came of it [HEAL-12]`,
+  () => everyOrder((seed) => run(seed, true)),
   RUNS_TIMEOUT,
 );

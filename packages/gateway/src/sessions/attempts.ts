@@ -87,6 +87,8 @@ export function createAttempts(room: {
     const own = !first || room.over() ? null : await room.request.act?.(runtime);
     if (room.over()) return { status: "interrupted", text: "" };
     if (own?.summary) return { status: "done", text: own.summary, ...(own.usage && { usage: own.usage }) };
+    // Something may have come late while this process was started.
+    if (!first && room.produced()) return interrupted();
     silence.begin();
     toldAt = silence.heardAt();
     phase = "working";
