@@ -21,4 +21,6 @@ export const healing: Readonly<Record<string, string>> = {
   "HEAL-12":
     "in every order of stop, end, exit, restart and actions each incident closes once, a message is never told again after something came of its turn, and nothing is left behind",
   "HEAL-13": "commands: incidents list, incidents act",
+  "HEAL-14":
+    "the dashboard's page shows what is stuck with its evidence, does what is allowed, and lists what is over",
 };

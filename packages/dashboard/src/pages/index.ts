@@ -85,6 +85,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./usage/UsagePage.tsx").then(({ UsagePage }) => UsagePage),
   },
   {
+    id: "incidents",
+    label: "Incidents",
+    icon: "alert",
+    group: "Watch",
+    load: () => import("./incidents/IncidentsPage.tsx").then(({ IncidentsPage }) => IncidentsPage),
+  },
+  {
     id: "events",
     label: "Events",
     icon: "list",

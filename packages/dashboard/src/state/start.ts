@@ -68,7 +68,7 @@ export function start(pageWith: (id: string) => { label: string; live?: boolean 
         followIfBusy();
       },
       STATUS_MS,
-      { by: ["agent", "channel", "config", "session", "turn"] },
+      { by: ["agent", "channel", "config", "incident", "session", "turn"] },
     );
   });
   effect(() => {
