@@ -87,6 +87,11 @@ describe("packages", () => {
       to: "1.3.0",
       entries: [{ version: "1.3.0", date: "2026-02-03", notes: "- new" }],
     });
+    const read = await runCli(["packages", "changelog", "gateway"], { env });
+    expect(read).toMatchObject({ code: 0, stdout: "1.3.0 (2026-02-03)\n\n- new\n" });
+    const nothing = await runCli(["packages", "changelog", "gateway", "--from", "1.3.0"], { env });
+    expect(nothing.stdout).toBe("Nothing is described between 1.3.0 and 1.3.0.\n");
+    expect((await runCli(["packages", "changelog"], { env })).code).toBe(2);
     expect(await run("update", "agent-cli")).toMatchObject({ from: "2.0.9", to: "2.1.0", updated: true });
   });
 

@@ -71,6 +71,8 @@ async function runLocal(noun: string, tokens: readonly string[]): Promise<number
       return (await import("./channels/index.ts")).channelsCommand(tokens);
     case "trace":
       return (await import("./channels/index.ts")).traceCommand(tokens);
+    case "packages":
+      return (await import("./packages.ts")).changelogCommand(tokens);
     case "events":
       return (await import("./events.ts")).eventsCommand(tokens);
     case "sessions":

@@ -70,12 +70,18 @@ export const LOCAL: Readonly<Record<string, readonly (readonly [usage: string, s
       "Watch the terminal of a session and type into it; Ctrl+] leaves, and the program goes on.",
     ],
   ],
+  packages: [
+    [
+      "packages changelog <name> [--from VERSION] [--to VERSION]",
+      "Show what changed after the installed version of gateway or agent-cli, up to the newest.",
+    ],
+  ],
   completion: [["completion bash|zsh|fish", "Print a shell completion script."]],
   api: [["api <METHOD> <path> [--data JSON] [-o FILE]", "Call any of the gateway's URLs."]],
 };
 
 /** Local commands that need a running gateway. */
-const WITH_GATEWAY = new Set(["channels", "devicechat", "events", "sessions", "trace"]);
+const WITH_GATEWAY = new Set(["channels", "devicechat", "events", "packages", "sessions", "trace"]);
 
 const CONNECTION = `Connection:
   --url URL     the gateway, default http://127.0.0.1:10850 (or GATEWAY_URL)
