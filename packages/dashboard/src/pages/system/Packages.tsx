@@ -41,7 +41,7 @@ function progressOf({ step, latest }: Package): string {
   }
 }
 
-function PackageCard({ one }: { one: Package }) {
+function PackageCard({ one, busy }: { one: Package; busy: boolean }) {
   const { package: name, current, latest, hasUpdate, running, step, failure } = one;
   const start = async () => {
     const title = `Update the ${name === "gateway" ? "gateway" : "agent CLI"} to ${latest}?`;
@@ -74,7 +74,7 @@ function PackageCard({ one }: { one: Package }) {
       <p role="status">{progressOf(one)}</p>
       {hasUpdate && isKnown(one) && step === undefined && (
         <p>
-          <button type="button" class="button primary" onClick={start}>
+          <button type="button" class="button primary" disabled={busy} onClick={start}>
             Update to {latest}
           </button>
         </p>
@@ -86,16 +86,13 @@ function PackageCard({ one }: { one: Package }) {
 /** New versions of the gateway and of the agent CLI: what they bring, and then the button that installs them. */
 export function Packages() {
   const found = packages.value;
-  const busy = asking.value || found?.some(({ step }) => step !== undefined);
+  const busy = asking.value || found?.some(({ step }) => step !== undefined) === true;
   return (
     <section class="packages" aria-labelledby="packages-title">
       <h2 id="packages-title">Updates</h2>
-      <p class="hint">
-        The gateway asks the package registry for new versions of itself and of the agent CLI when you tell it
-        to.
-      </p>
+      <p class="hint">The gateway contacts the package registry only when you look for updates.</p>
       {found?.map((one) => (
-        <PackageCard key={one.package} one={one} />
+        <PackageCard key={one.package} one={one} busy={busy} />
       ))}
       <p class="failure" role="alert">
         {askFailure.value}
