@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
 import { createRoom } from "../../../packages/gateway/src/packages/room.ts";
+import { createGatewayUpdate } from "../../../packages/gateway/src/packages/update-gateway.ts";
 import { CLI_PACKAGE, type FakeNpm, fakeNpm, type NpmState } from "../../fixtures/fake-npm.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 import { alive, until } from "../../harness.ts";
@@ -245,6 +246,31 @@ describe("an update of the gateway", () => {
     expect(stderr).toContain("error: agents is wrong");
     expect(stderr).toContain("it has errors");
     expect(message).toContain("its `config check` ended with exit code 1");
+  });
+
+  it("is undone when it would take away the Node.js that the gateway runs with [PKG-5]", async () => {
+    const installs: string[] = [];
+    const ran = { code: 0, stdout: "", stderr: "", tail: "" };
+    const update = createGatewayUpdate({
+      npm: {
+        latest: () => expect.fail(),
+        changelog: () => expect.fail(),
+        installed: async () => installs.at(-1) ?? null,
+        prefix: async () => "/prefix",
+        async install(_name, version) {
+          installs.push(version);
+          return ran;
+        },
+      },
+      run: async () => ran,
+      note: { begin: async () => {}, read: async () => null, remove: async () => {} },
+      checkEnv: {},
+      execPath: join(home, "gone"),
+    });
+    expect((await update("agent-gateway", "1.0.0", "1.1.0"))?.reason).toBe(
+      "Version 1.1.0 could not be installed: the Node.js that the gateway runs with is gone. Version 1.0.0 is in place again.",
+    );
+    expect(installs).toEqual(["1.1.0", "1.0.0"]);
   });
 
   it("says so when the old version cannot be brought back [PKG-5]", async () => {

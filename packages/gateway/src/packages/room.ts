@@ -86,7 +86,7 @@ export function createRoom(deps: PackagesDeps) {
   const run = createRun({ clock, log, cwd: deps.home });
   const toolEnv = npmEnvironment(env, isSecretName);
   const npm = createNpm({ run, env: toolEnv, tempDir: deps.tempDir });
-  const cli = createAgentCli(run, { env: toolEnv, configured: env.AGENT_CLI_BIN, cwd: deps.home });
+  const cli = createAgentCli(run, { env: toolEnv, configured: env.AGENT_CLI_BIN, cwd: process.cwd() });
   const note = createUpdateNote(deps.noteFile);
   const updateGateway = createGatewayUpdate({
     npm,
