@@ -161,8 +161,8 @@ describe("nouns and verbs", () => {
     expect(await run("sessions", "clear", "assistant", sessionId, ...chat)).toMatchObject({ cleared: true });
     expect(await run("sessions", "delete", "assistant", sessionId, ...chat)).toBeNull();
 
-    // Those of channels need channels, those of packages an npm, and a screen a terminal: tests of their own have them.
-    const elsewhere = ["channels", "devicechat", "packages", "sessions screen"];
+    // Those of channels need channels, those of packages an npm, incidents a stuck turn, and a screen a terminal: tests of their own have them.
+    const elsewhere = ["channels", "devicechat", "incidents", "packages", "sessions screen"];
     const declared = routeList.flatMap(({ cli: place }) =>
       place && !elsewhere.includes(place.noun) && !elsewhere.includes(`${place.noun} ${place.verb}`)
         ? [`${place.noun} ${place.verb}`]
