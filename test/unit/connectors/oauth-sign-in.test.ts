@@ -276,6 +276,45 @@ describe("a sign-in to a connector", () => {
     await expect(inside.start("tools")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
+  it("judges what the servers name by the connector's host [OAUTH-10]", async () => {
+    const rig = await startOAuth();
+    const port = new URL(rig.url).port;
+    // Public by its name, so that the owner's own address is all that may be reached of this machine.
+    const entries = { tools: ownedEntry(`http://tools.example:${port}/mcp`) };
+    const lookup = ((_name: string, _options: unknown, done: (error: null, all: unknown[]) => void) =>
+      done(null, [{ address: "127.0.0.1", family: 4 }])) as never;
+    rig.is.resource = entries.tools.config!.url as string;
+    const room = signInRoom(entries, { lookup });
+    await expect(room.start("tools")).rejects.toMatchObject({
+      message: "The connector's server named an address that is not https.",
+    });
+    rig.is.described = "path";
+    await expect(room.start("tools")).rejects.toMatchObject({
+      message: "The authorization server named an address that is not https.",
+    });
+    expect(rig.requests.filter((request) => request.includes("auth"))).toEqual([
+      "GET mcp /.well-known/oauth-protected-resource/mcp",
+    ]);
+  });
+
+  it("sends no secret of the connector's address away, and no token that is there already [OAUTH-3, OAUTH-14]", async () => {
+    const rig = await startOAuth({ described: "nowhere" });
+    rig.is.issuer = new URL(rig.url).origin;
+    const config = { headers: { "x-tenant": "{tenant}", authorization: "Bearer {access_token}" } };
+    const room = signInRoom({ tools: ownedEntry(`${rig.url}?key={tenant}`, config) });
+    room.lines.CUSTOM__tools__tenant = "the-tenant";
+    room.lines.CUSTOM__tools__access_token = "an-old-token";
+    const seen: unknown[] = [];
+    rig.is.instead["mcp /mcp"] = ({ headers }, response) => {
+      seen.push([headers["x-tenant"], headers.authorization]);
+      response.writeHead(401).end();
+    };
+    const { authorizeUrl } = await room.start("tools");
+    expect(seen).toEqual([["the-tenant", undefined]]);
+    expect(new URL(authorizeUrl).searchParams.get("resource")).toBe(rig.url);
+    expect(authorizeUrl).not.toContain("the-tenant");
+  });
+
   it("names every secret to the log's mask, and says none of them [OAUTH-14]", async () => {
     const rig = await startOAuth({ clientAuth: "client_secret_post" });
     const room = roomFor(rig);

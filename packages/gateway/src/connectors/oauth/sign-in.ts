@@ -31,7 +31,8 @@ const PROVIDER_CODE = /^[a-z_]{1,64}$/;
 const variableOf = (name: string, id: string) => `${name}__${id.toUpperCase().replaceAll("-", "_")}`;
 
 /** Sign-ins of connectors whose tokens the gateway holds. */
-export function createSignIn({ entries, file, env, callback, onSecret, clock, log }: OAuthDeps) {
+export function createSignIn({ entries, file, env, callback, onSecret, clock, log, lookup }: OAuthDeps) {
+  const network = { clock, ...(lookup && { lookup }) };
   const states = createStates<Open>(clock);
 
   /** The server as it is for someone without a token. */
@@ -65,7 +66,7 @@ export function createSignIn({ entries, file, env, callback, onSecret, clock, lo
   /** @returns false when the connector was changed or removed meanwhile, so that nothing is stored */
   async function exchange(open: Open, code: string): Promise<boolean> {
     const { id, url, local, metadata, client, resource, verifier } = open;
-    const fetch = createGuardedFetch({ clock, local });
+    const fetch = createGuardedFetch({ ...network, local });
     const endpoint = metadata.token_endpoint;
     const params = {
       grant_type: "authorization_code",
@@ -116,7 +117,7 @@ export function createSignIn({ entries, file, env, callback, onSecret, clock, lo
       const cancel = clock.after(LIMIT_MS, () => limit.abort());
       try {
         const base = {
-          clock,
+          ...network,
           local,
           signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
         };

@@ -1,3 +1,4 @@
+import type { lookup } from "node:dns";
 import { GatewayError } from "@agent-gateway/contract";
 import type { Env } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -23,6 +24,8 @@ export interface OAuthDeps {
   onSecret(value: string): void;
   clock: Clock;
   log: Logger;
+  /** In place of the system's. */
+  lookup?: typeof lookup;
 }
 
 /** @throws GatewayError `NOT_FOUND` */
