@@ -131,3 +131,110 @@ describe("a command job", () => {
     }, "its child to be gone");
   });
 });
+
+describe("who may do what", () => {
+  it("is decided by the job's agent, the key's level and the kind of job, in this order [CRON-14]", async () => {
+    const job = await made({ prompt: "x" });
+    const command = await made({ command: "true" });
+    const second = await made({ agentId: "second", prompt: "x" });
+    const call = async (method: string, path: string, key: string, body?: Json) => {
+      const reply = await gateway.json(method, `${CRONS}${path}`, { key, ...(body && { body }) });
+      return [reply.status, reply.body.code];
+    };
+    const { plain, write, admin, all } = KEYS;
+    expect(await call("GET", "/nothing", plain)).toEqual([404, "NOT_FOUND"]);
+    expect(await call("PUT", "/nothing", write, { bad: 1 })).toEqual([404, "NOT_FOUND"]);
+    expect(await call("GET", `/${second.id}`, plain)).toEqual([403, "FORBIDDEN"]);
+    expect(await call("GET", `/${second.id}/runs?limit=x`, plain)).toEqual([403, "FORBIDDEN"]);
+    expect(await call("GET", `/${job.id}/runs?limit=x`, plain)).toEqual([400, "INVALID_REQUEST"]);
+    expect(await call("PUT", `/${job.id}`, plain, { name: "y" })).toEqual([403, "FORBIDDEN"]);
+    expect(await call("PUT", `/${command.id}`, write, { name: "y" })).toEqual([403, "FORBIDDEN"]);
+    expect(await call("DELETE", `/${command.id}`, write)).toEqual([403, "FORBIDDEN"]);
+    expect(await call("POST", `/${command.id}/run`, write)).toEqual([403, "FORBIDDEN"]);
+    expect(await call("PUT", `/${job.id}`, write, { command: "true" })).toEqual([403, "FORBIDDEN"]);
+    for (const bad of [
+      { agentId: "second" },
+      { unknown: 1 },
+      { schedule: "61 * * * *" },
+      { timezone: "Mars/Base" },
+      { scheduleAt: "2020-01-01T00:00Z" },
+      { timeoutMs: 3_600_001 },
+      { botchat: "1" },
+      { prompt: "x", command: "y" },
+    ])
+      expect([bad, await call("PUT", `/${job.id}`, admin, bad)]).toEqual([bad, [400, "INVALID_REQUEST"]]);
+    const input = { agentId: "assistant", name: "n", prompt: "x", ...YEARLY };
+    expect(await call("POST", "", write, { ...input, agentId: "nobody" })).toEqual([404, "AGENT_NOT_FOUND"]);
+    expect(await call("POST", "", write, { ...input, agentId: "second" })).toEqual([403, "FORBIDDEN"]);
+    expect(await call("POST", "", write, { ...input, prompt: undefined, command: "true" })).toEqual([
+      403,
+      "FORBIDDEN",
+    ]);
+    expect(await call("POST", "", write, { ...input, prompt: undefined })).toEqual([400, "INVALID_REQUEST"]);
+    expect(await call("POST", "", write, input)).toEqual([201, undefined]);
+    expect(await call("GET", "?agent=nobody", all)).toEqual([404, "AGENT_NOT_FOUND"]);
+    expect(await call("GET", "?agent=second", plain)).toEqual([403, "FORBIDDEN"]);
+    const { body } = await gateway.json("GET", CRONS, { key: KEYS.other });
+    expect((body.jobs as Job[]).map(({ id }) => id)).toEqual([second.id]);
+    const { body: status } = await gateway.json("GET", `${CRONS}/status`, { key: KEYS.other });
+    expect(status).toEqual({ total: 1, enabled: 1, running: 0, nextRunAt: second.state.nextRunAt });
+  });
+
+  it("a job that runs takes no second run, and is stopped when it is deleted [CRON-14, CRON-7]", async () => {
+    const job = await made({ prompt: "HANG" });
+    const begun = await gateway.json("POST", `${CRONS}/${job.id}/run?wait=false`);
+    expect(begun).toMatchObject({ status: 202, body: { run: { status: "running", trigger: "manual" } } });
+    expect(await run(job.id)).toMatchObject({ status: 409, body: { code: "CONFLICT" } });
+    expect(await gateway.json("DELETE", `${CRONS}/${job.id}`)).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    });
+    expect(await gateway.json("GET", `${CRONS}/${job.id}/runs`)).toMatchObject({ status: 404 });
+    const { body } = await gateway.json("GET", "/status");
+    const busy = (body.agents as Array<{ sessions: Json[] }>).flatMap(({ sessions }) => sessions);
+    expect(busy.filter(({ chatId }) => chatId === `cron-${job.id}`)).toEqual([]);
+  });
+});
+
+describe("a change", () => {
+  it("touches what it names; by prompt or command a job changes its kind [CRON-1]", async () => {
+    const job = await made({ prompt: "x", timezone: "Asia/Bangkok" });
+    const put = async (body: Json) =>
+      (await gateway.json("PUT", `${CRONS}/${job.id}`, { body })).body.job as Job;
+    const off = await put({ enabled: false });
+    expect(off).toMatchObject({
+      ...job,
+      enabled: false,
+      updatedAt: off.updatedAt,
+      state: { nextRunAt: null },
+    });
+    expect((await run(job.id)).body.run).toMatchObject({ status: "ok" });
+    const on = await put({ enabled: true, command: ["true"] });
+    expect(on).toMatchObject({ type: "command", prompt: null, command: ["true"], timezone: "Asia/Bangkok" });
+    expect(on.state.nextRunAt).toBe(job.state.nextRunAt);
+    expect(await put({ scheduleAt: "2090-01-01T00:00" })).toMatchObject({
+      scheduleKind: "at",
+      scheduleAt: "2089-12-31T17:00:00.000Z",
+      schedule: null,
+    });
+  });
+});
+
+describe("a time limit", () => {
+  it("stops the turn as an error; a success may delete the job [CRON-2]", async () => {
+    const slow = await made({ prompt: "HANG", timeoutMs: 300 });
+    expect((await run(slow.id)).body.run).toMatchObject({
+      status: "error",
+      error: "It took longer than 0.3 s and was stopped.",
+    });
+    const once = await made({ prompt: "SAY bye", deleteAfterRun: true });
+    expect((await run(once.id)).body.run).toMatchObject({ status: "ok", output: "bye" });
+    expect(await gateway.json("GET", `${CRONS}/${once.id}`)).toMatchObject({ status: 404 });
+    await until(async () => {
+      const path = "/api/v1/events?stream=false&types=cron.finished&limit=200";
+      const { body } = await gateway.json("GET", path);
+      const told = (body.events as Array<{ data: Json }>).find(({ data }) => data.jobId === once.id);
+      return told?.data.status === "ok" && told.data.trigger === "manual";
+    }, "the event");
+  });
+});

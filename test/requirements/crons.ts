@@ -17,6 +17,12 @@ export const crons = {
   "CRON-9":
     "the reply of an agent's job goes to every chat that it names, in the unit that ends the turn, and only to chats that the channel's rules let in",
   "CRON-10": "jobs of an agent that is deleted are disabled",
+  "CRON-12":
+    "what was missed while the gateway was down is made up for by one run, unless the job says otherwise",
+  "CRON-13":
+    "a clock that is set forward fires each job once; one that is set back repeats nothing, and leaves no job waiting for a time that was wrong",
+  "CRON-14":
+    "an unknown job is 404, one out of reach 403 and left out of lists; commands need an admin key; an unknown field is 400; a job that runs is 409",
   "CRON-11":
     "an agent has tools to list, make, change, delete and run agent jobs of its own, at least five minutes apart and fifty at most; in the session of a job it can only list and delete",
 };
