@@ -159,4 +159,42 @@ describe.skipIf(!hasBrowser)("what the dashboard does (skipped where /usr/bin/ch
     await goTo(page, "Overview");
     expect(problems).toEqual([]);
   });
+
+  it("creates, runs, changes, disables and deletes a scheduled job [DASH-SCHEDULE-1]", async () => {
+    await using seen = await visit(browser, gateway, { hash: "#/schedule" });
+    const { page, problems } = seen;
+    await page.getByText("Nothing is scheduled yet.", { exact: false }).waitFor();
+    await page.getByText("New job", { exact: true }).first().click();
+    const form = page.getByRole("form", { name: "New job" });
+    await form.getByLabel("Name", { exact: true }).fill("Morning");
+    await form.getByLabel("Five fields", { exact: false }).fill("nonsense");
+    await form.getByLabel("What the agent is asked").fill("SAY good day");
+    await form.getByRole("button", { name: "Create" }).click();
+    await expect.poll(() => form.getByRole("alert").textContent()).not.toBe("");
+    await form.getByLabel("Five fields", { exact: false }).fill("0 9 * * 1-5");
+    await form.getByRole("button", { name: "Create" }).click();
+    const job = page.getByRole("list", { name: "Jobs" }).getByRole("listitem").first();
+    await job.getByText("Next:", { exact: false }).waitFor();
+    expect(await job.textContent()).toContain("0 9 * * 1-5");
+
+    await page.getByRole("button", { name: "Run now: Morning" }).click();
+    const runs = page.getByRole("region", { name: "Runs of Morning" });
+    await runs.getByText("worked").waitFor();
+    await runs.getByText("Output").click();
+    await runs.getByText("good day").waitFor();
+
+    await page.getByRole("button", { name: "Edit: Morning" }).click();
+    const edit = page.getByRole("form", { name: "Edit Morning" });
+    await edit.getByLabel("When").selectOption("every");
+    await edit.getByLabel("Interval", { exact: false }).fill("2h");
+    await edit.getByRole("button", { name: "Save" }).click();
+    await job.getByText("every 2h").waitFor();
+    await page.getByRole("button", { name: "Disable: Morning" }).click();
+    await job.getByText("Disabled", { exact: false }).waitFor();
+    await page.getByRole("button", { name: "Delete…: Morning" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("Nothing is scheduled yet.", { exact: false }).waitFor();
+    expect((await gateway.json("GET", "/api/v1/crons")).body.jobs).toEqual([]);
+    expect(problems).toEqual([]);
+  });
 });

@@ -16,6 +16,8 @@ export const dashboardPages = {
   "DASH-CHAT-1":
     "in a chat, the agent greets, a file of the session becomes a public link, and a reply tells what it used",
   "DASH-CHAT-2": "a message is put into the conversation of a channel, and the answer is shown",
+  "DASH-SCHEDULE-1":
+    "scheduled jobs are created, changed, run, disabled and deleted on the page, and their runs are shown with their output",
   "DASH-TRACE-1": "what became of a channel's message is told step by step",
   "AGENT-RUN-1":
     "an admin key changes what runs an agent; what is not named stays, unless type or provider change, and keys of providers are stored apart and never shown",

@@ -78,6 +78,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./channels/ChannelsPage.tsx").then(({ ChannelsPage }) => ChannelsPage),
   },
   {
+    id: "schedule",
+    label: "Schedule",
+    icon: "clock",
+    group: "Set up",
+    load: () => import("./schedule/SchedulePage.tsx").then(({ SchedulePage }) => SchedulePage),
+  },
+  {
     id: "usage",
     label: "Usage",
     icon: "bars",
