@@ -27,7 +27,7 @@ async function open(flags: string[] = [], over: Partial<OpenOptions> = {}) {
       command: [process.execPath, PROGRAM, ...flags],
       args: [],
       hostEnv: { PATH: process.env.PATH, HOME: home },
-      probe: async () => ({ claudeCode: false, flags: new Set() }),
+      probe: async () => ({ claudeCode: false, flags: new Set(["--settings"]) }),
     },
     options,
   );
@@ -92,6 +92,11 @@ it("interrupts by a key, and notices a message that was only given back [PTY-2]"
   expect((await given).outcome).toMatchObject({ status: "interrupted", text: "" });
   expect((await runTurn(other.session, "SAY next")).text).toBe("next");
   expect(other.session.pid).toBe(pid);
+});
+
+it("waits for the records of a turn whose end the program has told before [PTY-2]", async () => {
+  const { session } = await open(["--late-records"]);
+  for (const word of ["one", "two", "three"]) expect((await runTurn(session, `SAY ${word}`)).text).toBe(word);
 });
 
 it("ends a program that ignores Escape, with its children [PTY-10]", async () => {

@@ -12,6 +12,8 @@ const ACTIVE_MS = 100;
 const IDLE_MS = 60_000;
 /** Parts of one answer are written within this of each other. */
 const TOGETHER_MS = 60;
+/** The program tells the end of a turn before it has written the last of its records. */
+const LATE_MS = 2000;
 
 export const UNREADABLE = "The agent program's records could not be read.";
 
@@ -55,21 +57,24 @@ export function createFollower(options: FollowerOptions) {
     },
   });
 
+  /** The run that the program has told the end of, in a hook. */
+  let told: { run: Run; at: number } | undefined;
+
   async function read(): Promise<void> {
-    await transcript.read();
     stopped = false;
+    // First, so that the end of one turn is not taken for that of the next.
     await hooks.read();
-    if (stopped) {
-      await transcript.read();
-      occupant.free();
-      const to = run();
-      if (to?.taken) return to.finish();
-    }
-    const to = run();
-    if (!to || !isEnding(to)) return;
-    if (to.ending === "soon") await sleep(clock, TOGETHER_MS);
+    const before = run();
+    if (stopped && before?.taken) told ??= { run: before, at: clock.elapsed() };
     await transcript.read();
-    if (isEnding(to)) to.finish();
+    const to = run();
+    if (to !== told?.run) told = undefined;
+    if (!to) return;
+    if (isEnding(to)) {
+      if (to.ending === "soon") await sleep(clock, TOGETHER_MS);
+      await transcript.read();
+      if (isEnding(to)) to.finish();
+    } else if (told && clock.elapsed() - told.at >= LATE_MS) to.finish();
   }
 
   async function loop(): Promise<void> {
