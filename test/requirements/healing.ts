@@ -21,6 +21,8 @@ export const healing: Readonly<Record<string, string>> = {
   "HEAL-12":
     "in every order of stop, end, exit, restart and actions each incident closes once, a message is never told again after something came of its turn, and nothing is left behind",
   "HEAL-13": "commands: incidents list, incidents act",
+  "HEAL-15":
+    "in a terminal a known question that stands for 10 s is dialog and a busy screen that stands still is busy_screen; a key is pressed, and a session falls back to headless until it is restarted",
   "HEAL-14":
     "the dashboard's page shows what is stuck with its evidence, does what is allowed, and lists what is over",
 };

@@ -214,6 +214,7 @@ async function run(seed: number, watched = false): Promise<void> {
     log: silentLogger,
     tell: ({ type, data }) => incidents.push([type, data.incidentId]),
     say() {},
+    leavesDialogs: false,
     mask: (text) => text,
   });
   const sessions = createSessions({

@@ -8,6 +8,9 @@ const LOOK_MS = 1_000;
 /** If a look comes this late, the gateway was held up, and what agents wrote meanwhile has not been read yet. */
 const HELD_UP_MS = 5_000;
 
+/** Turns are mostly over by then, and nothing that is not set shorter counts before. */
+const SHORTEST_SECONDS = 5;
+
 /** Watches over running turns, finds those that are stuck, and repairs them where that is wanted. */
 export interface Healing {
   /** What the turn loop tells. Nothing of it throws or rejects. */
@@ -43,7 +46,7 @@ export function createHealing(deps: HealingDeps): Healing {
   };
   const isLong = ({ begunAt }: Watched) => {
     const { quietSeconds, readySeconds } = settings();
-    return clock.elapsed() - begunAt >= Math.min(quietSeconds, readySeconds) * 1000;
+    return clock.elapsed() - begunAt >= Math.min(quietSeconds, readySeconds, SHORTEST_SECONDS) * 1000;
   };
   const look = () => {
     const now = clock.elapsed();

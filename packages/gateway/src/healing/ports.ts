@@ -22,6 +22,22 @@ export interface Look {
   heardAt: number;
   toolRuns: boolean;
   produced: boolean;
+  terminal: Terminal | undefined;
+}
+
+/** A program's terminal, as far as the watchdog uses it. */
+export interface Terminal {
+  reading(): Promise<Screen>;
+  screen(): Promise<{ text: string }>;
+  printedAt(): number;
+  press(key: "escape" | "answer"): Promise<boolean>;
+}
+
+/** What a screen says of its program. */
+export interface Screen {
+  ready: boolean;
+  busy: boolean;
+  dialog: string | null;
 }
 
 /** A running turn. */
@@ -35,7 +51,7 @@ export interface Watched {
   readonly begunAt: number;
   readonly log: { append(event: IncidentFrame): void };
   look(): Look;
-  mend(how: "restart" | "resend"): Promise<boolean>;
+  mend(how: "restart" | "resend" | "headless"): Promise<boolean>;
   stderrTail(): string;
 }
 
@@ -60,6 +76,8 @@ export interface HealingDeps {
   }): void;
   /** Says a sentence in the chat of the turn, if it is one of a channel. */
   say(requestId: string, sentence: string): void;
+  /** Questions on a screen are left to people. */
+  leavesDialogs: boolean;
   /** Masks known secrets. */
   mask(text: string): string;
 }

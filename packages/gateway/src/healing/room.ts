@@ -5,14 +5,26 @@ import {
   type IncidentAction,
   type IncidentStage,
 } from "@agent-gateway/contract";
-import type { HealingDeps, Look, Watched } from "./ports.ts";
-import { evidenceOf, FOUND, hasRecovered, LADDERS, NOT_RECOVERED, RECOVERED, stuckFor } from "./stages.ts";
+import type { HealingDeps, Terminal, Watched } from "./ports.ts";
+import {
+  evidenceOf,
+  FOUND,
+  hasRecovered,
+  ladderOf,
+  NOT_RECOVERED,
+  RECOVERED,
+  type Seen,
+  stuckFor,
+} from "./stages.ts";
 
 /** Incidents that are kept of each agent. */
 const KEPT = 200;
 const MAX_EVIDENCE = 500;
 /** Before it is masked, so that no secret is cut in what is left of it. */
 const MAX_STDERR = 3000;
+
+/** What a program draws within this after a key is its answer to the key. */
+const KEY_ECHO_MS = 1_000;
 
 interface Case {
   incident: Incident;
@@ -67,25 +79,28 @@ export function createRoom(deps: HealingDeps) {
   const frame = ({ incident: { stage, outcome }, patient }: Case, action: IncidentAction | null) =>
     patient.turn.log.append({ type: "incident", stage, action, outcome });
 
+  const ladder = (stage: IncidentStage, { turn }: Patient) =>
+    ladderOf(stage, turn.look().terminal !== undefined);
   /** What is left for the watchdog to do, in its order. */
   const nextOf = ({ incident, tried, patient }: Case): IncidentAction | null => {
     const { autoRecover, maxPerTurn } = settings();
     if (!autoRecover || patient.spent >= maxPerTurn) return null;
-    return LADDERS[incident.stage].find((action) => !tried.has(action)) ?? null;
+    if (incident.stage === "dialog" && deps.leavesDialogs) return null;
+    return ladder(incident.stage, patient).find((action) => !tried.has(action)) ?? null;
   };
   /** Milliseconds until something may be done again. */
   const restOf = ({ actedAt }: Patient) =>
     actedAt === undefined ? 0 : Math.max(0, actedAt + settings().cooldownSeconds * 1000 - clock.elapsed());
   /** What a stage takes at all. */
-  const takenIn = (stage: IncidentStage): IncidentAction[] => [
-    ...LADDERS[stage],
+  const takenIn = ({ incident: { stage }, patient }: Case): IncidentAction[] => [
+    ...ladder(stage, patient),
     ...(stage === "dialog" ? [] : ["resend" as const]),
   ];
   const allowed = (one: Case): IncidentAction[] => {
     const { patient } = one;
     if (!isOpen(one) || patient.acting || restOf(patient) > 0) return [];
     const { produced } = patient.turn.look();
-    return takenIn(one.incident.stage).filter((action) => action !== "resend" || !produced);
+    return takenIn(one).filter((action) => action !== "resend" || !produced);
   };
   const view = (one: Case): Incident => ({
     ...one.incident,
@@ -174,7 +189,11 @@ export function createRoom(deps: HealingDeps) {
     frame(one, action);
     let ok = false;
     try {
-      ok = await patient.turn.mend(action === "resend" ? "resend" : "restart");
+      if (action === "key") {
+        const key = incident.stage === "dialog" ? "answer" : "escape";
+        ok = (await patient.turn.look().terminal?.press(key)) ?? false;
+        one.foundAt = clock.elapsed() + KEY_ECHO_MS;
+      } else ok = await patient.turn.mend(action);
     } catch (error) {
       log.error({ err: error, ...about(one) }, "could not repair a turn");
     }
@@ -184,7 +203,7 @@ export function createRoom(deps: HealingDeps) {
     incident.action = isOpen(one) && incident.outcome === "open" ? nextOf(one) : null;
   };
 
-  const follow = (one: Case, seen: Look) => {
+  const follow = (one: Case, seen: Seen) => {
     const { incident, foundAt, patient } = one;
     if (hasRecovered(incident.stage, seen, foundAt)) return close(one, "recovered");
     const stuck = stuckFor(incident.stage, seen, settings(), clock.elapsed()) !== undefined;
@@ -196,10 +215,7 @@ export function createRoom(deps: HealingDeps) {
     else void perform(one, next, "watchdog");
   };
 
-  const lookAt = (turn: Watched) => {
-    // What replaces asking the agent is not its work on a message.
-    if (turn.kind === "compact") return;
-    const seen = turn.look();
+  const lookAt = (turn: Watched, seen: Seen) => {
     if (seen.phase === "over") return;
     const cases = patients.get(turn.requestId)?.cases ?? [];
     for (const one of cases) if (isOpen(one)) follow(one, seen);
@@ -207,9 +223,30 @@ export function createRoom(deps: HealingDeps) {
     for (const stage of settings().stages) {
       const seconds = stuckFor(stage, seen, settings(), clock.elapsed());
       if (seconds === undefined || cases.some(({ incident }) => incident.stage === stage)) continue;
-      follow(open(turn, stage, evidenceOf(stage, seconds, seen.toolRuns)), seen);
+      const sentence = evidenceOf(stage, seconds, seen.toolRuns);
+      const shown = seen.screen?.text.slice(-MAX_STDERR) ?? "";
+      const evidence = [sentence, shown].filter(Boolean).join("\n");
+      follow(open(turn, stage, evidence), seen);
       return;
     }
+  };
+
+  /** Since when a known question stands on the screens of turns. */
+  const dialogs = new WeakMap<Watched, { dialog: string; since: number }>();
+  const reading = new WeakSet<Watched>();
+  const lookAtScreen = async (turn: Watched, terminal: Terminal) => {
+    const [screen, { text }] = await Promise.all([terminal.reading(), terminal.screen()]);
+    const seen = turn.look();
+    // Another process, or none, may have taken its place meanwhile.
+    if (seen.terminal !== terminal || !deps.running().includes(turn)) return;
+    const { dialog } = screen;
+    if (dialog === null) dialogs.delete(turn);
+    else if (dialogs.get(turn)?.dialog !== dialog) dialogs.set(turn, { dialog, since: clock.elapsed() });
+    lookAt(turn, {
+      ...seen,
+      outputAt: Math.max(seen.outputAt, terminal.printedAt()),
+      screen: { ...screen, text: text.trim(), dialogSince: dialogs.get(turn)?.since },
+    });
   };
 
   /** Resolves to true after the pause that has to be between two actions, to false if the turn ends before. */
@@ -233,7 +270,18 @@ export function createRoom(deps: HealingDeps) {
   return {
     /** Finds what is stuck among the running turns, and goes on with what was found. */
     look(turns: readonly Watched[]) {
-      for (const turn of turns) lookAt(turn);
+      for (const turn of turns) {
+        // What replaces asking the agent is not its work on a message.
+        if (turn.kind === "compact") continue;
+        const seen = turn.look();
+        if (!seen.terminal) lookAt(turn, seen);
+        else if (!reading.has(turn)) {
+          reading.add(turn);
+          lookAtScreen(turn, seen.terminal)
+            .catch((error) => log.warn({ err: error, session: turn.sessionId }, "could not read a screen"))
+            .finally(() => reading.delete(turn));
+        }
+      }
     },
 
     /** The process of a turn is gone. Resolves to whether another gets the message. */
@@ -286,7 +334,7 @@ export function createRoom(deps: HealingDeps) {
       const one = find(agentId, incidentId);
       if (!one) throw new GatewayError("NOT_FOUND", "There is no such incident.");
       const { patient } = one;
-      if (!takenIn(one.incident.stage).includes(action)) throw notAllowed("does not help in this stage");
+      if (isOpen(one) && !takenIn(one).includes(action)) throw notAllowed("does not help in this stage");
       if (!isOpen(one)) throw new GatewayError("CONFLICT", "The incident is over.");
       if (patient.acting) throw new GatewayError("CONFLICT", "Something is being done about it already.");
       const wait = restOf(patient);
@@ -315,7 +363,14 @@ export function createRoom(deps: HealingDeps) {
 
 /** What an incident still needs of a turn that has ended. */
 const remains = ({ agentId, chatId, sessionId, requestId, kind, begunAt }: Watched): Watched => {
-  const look = { startedAt: undefined, toldAt: undefined, outputAt: 0, heardAt: 0, toolRuns: false };
+  const look = {
+    startedAt: undefined,
+    toldAt: undefined,
+    outputAt: 0,
+    heardAt: 0,
+    toolRuns: false,
+    terminal: undefined,
+  };
   return {
     ...{ agentId, chatId, sessionId, requestId, kind, begunAt },
     log: { append() {} },

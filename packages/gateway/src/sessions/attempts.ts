@@ -21,7 +21,7 @@ export interface Attempts extends Pick<WatchedTurn, "look" | "mend" | "stderrTai
 /** Runs the agent of one turn: usually once, and again in another process where a repair wants that. */
 export function createAttempts(room: {
   clock: Clock;
-  pool: Pick<Pool, "runtime" | "renew">;
+  pool: Pick<Pool, "runtime" | "renew" | "headless">;
   place: Place;
   request: Pick<TurnRequest, "act">;
   open: OpenRequest;
@@ -64,7 +64,8 @@ export function createAttempts(room: {
     phase = "mending";
     silence.end();
     usedBefore = how === "resend";
-    if (!answer || !runtime || how === "restart") await pool.renew(place);
+    if (how === "headless") pool.headless.add(place.sessionId);
+    if (!answer || !runtime || how !== "resend") await pool.renew(place);
     else runtime.interrupt().catch(() => {});
     // What it says until then is heard. A process that does not end its turn could still say more, so no other gets it.
     const last = answer && (await within(answer));
@@ -137,7 +138,7 @@ export function createAttempts(room: {
     told: () => toldAt !== undefined,
     look: () => ({
       phase,
-      startedAt: place.opening && place.startedAt,
+      startedAt: place.opening || phase === "working" ? place.startedAt : undefined,
       toldAt,
       outputAt: place.idleSince,
       terminal: place.runtime?.terminal,

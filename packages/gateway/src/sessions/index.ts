@@ -164,6 +164,7 @@ export function createSessions(deps: SessionDeps) {
         deps.feed.event({ type: "session.deleted", agentId: row.agent_id, data: dataOf(row) }),
       );
     turns.forget(row.uuid);
+    pool.headless.delete(row.uuid);
   };
 
   /** Keeps the hints for images or videos that came with a message, for the lists of sessions. */
@@ -348,6 +349,7 @@ export function createSessions(deps: SessionDeps) {
           await stop(row);
           await unstored.flush(row.uuid);
           await dropProcess(row);
+          pool.headless.delete(row.uuid);
           const data = dataOf(row);
           const restarted = deps.feed.event({ type: "session.restarted", agentId: agent.id, data });
           await store.forAgent(agent.id).commit(restarted);

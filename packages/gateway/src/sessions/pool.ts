@@ -42,6 +42,7 @@ export function createPool(
   const closing = new Set<Promise<void>>();
   const freed = createBell(clock);
   const spawnSlot = createSlots(SPAWN_PARALLEL);
+  const headless = new Set<string>();
   let stopped = false;
 
   const cancelIdle = (place: Place) => {
@@ -164,6 +165,7 @@ export function createPool(
         })),
         mcpServers,
         acting,
+        headless: headless.has(place.sessionId),
         onOutput: () => touch(place, clock),
         onOccupied: (until) => occupied(place, until),
         log: log.child({ agent: agent.id, session: place.sessionId }),
@@ -308,15 +310,14 @@ export function createPool(
       if (places.get(place.sessionId) !== place) return;
       const { opening, runtime } = place;
       place.abort.abort();
-      place.abort = new AbortController();
-      place.opening = undefined;
-      place.runtime = undefined;
+      Object.assign(place, { abort: new AbortController(), opening: undefined, runtime: undefined });
       const over = new AbortController();
-      const ended = Promise.allSettled([opening, runtime?.close()]).then(() => over.abort());
-      track(ended);
-      await Promise.race([ended, sleep(clock, RENEW_MS, over.signal)]);
+      track(Promise.allSettled([opening, runtime?.close()]).then(() => over.abort()));
+      await sleep(clock, RENEW_MS, over.signal);
     },
 
+    /** Sessions whose next processes have no terminal, whatever the configuration says. */
+    headless,
     release(place: Place) {
       place.busy = false;
       touch(place, clock);

@@ -1,14 +1,17 @@
 import type { ProgramTerminal, TurnOutcome } from "../runtimes/index.ts";
 import type { TurnLog } from "./turn-log.ts";
 
-/** How a turn is repaired: with another process, or by telling the same one again after an interrupt. */
-export type Mend = "restart" | "resend";
+/**
+ * How a turn is repaired: with another process, by telling the same one again after an interrupt, or with a process
+ * without a terminal, which the session keeps until it is restarted.
+ */
+export type Mend = "restart" | "resend" | "headless";
 
 /** What can be seen of a running turn from outside. Times are those of the clock's `elapsed`. */
 export interface TurnLook {
   /** `starting`: it waits for its process; `working`: the agent has the message; `mending`: it goes on differently. */
   phase: "starting" | "working" | "mending" | "over";
-  /** When the program that it waits for was started; undefined while it waits for none. */
+  /** When the program that it waits for, or that works on it, was started; undefined before. */
   startedAt: number | undefined;
   /** When the agent was last told the message. */
   toldAt: number | undefined;

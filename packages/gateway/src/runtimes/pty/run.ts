@@ -20,7 +20,7 @@ export interface Run {
   /** The answer is what has been read. */
   finish(): void;
   /** The process is gone, or its records cannot be read; `wanted` when the gateway itself ended it. */
-  fail(how?: { error?: string; wanted?: boolean; unread?: boolean }): void;
+  fail(how?: { error?: string; wanted?: boolean; unread?: boolean; gone?: boolean }): void;
   interrupt(): void;
 }
 
@@ -96,9 +96,13 @@ export function createRun(
       }
     },
     finish: () => settle(ENDED),
-    fail({ error, wanted = false, unread = false }: Parameters<Run["fail"]>[0] = {}) {
+    fail({ error, wanted = false, unread = false, gone = false }: Parameters<Run["fail"]>[0] = {}) {
       run.interrupted ||= wanted;
-      settle(null, { ...(error !== undefined && !run.interrupted && { error }), ...(unread && { unread }) });
+      settle(null, {
+        ...(error !== undefined && !run.interrupted && { error }),
+        ...(unread && { unread }),
+        ...(gone && { gone }),
+      });
     },
     interrupt() {
       run.interrupted = true;

@@ -147,14 +147,14 @@ export async function openTerminalSession(
     await follower.last().catch(() => {});
     const unread = !lost?.taken && (submittedAt === undefined || clock.elapsed() - submittedAt < LEAVING_MS);
     const error = proven ? ENDED : startError(said);
-    lost?.fail({ error, wanted: closing, unread });
+    lost?.fail({ error, wanted: closing, unread, gone: !closing });
     end();
   }
 
   function end(): void {
     if (dead) return;
     dead = true;
-    current?.fail({ error: ENDED, wanted: closing });
+    current?.fail({ error: ENDED, wanted: closing, gone: !closing });
     occupant.free();
     void follower.close();
     link.wake();
@@ -184,7 +184,7 @@ export async function openTerminalSession(
   ): Promise<{ outcome: TurnOutcome; run: Run }> {
     let text = "";
     const run = createRun(() => text, emit, options.contextWindow ?? USUAL_WINDOW);
-    if (dead) run.fail({ error: ENDED, unread: true });
+    if (dead) run.fail({ error: ENDED, unread: true, gone: true });
     else {
       current = run;
       submittedAt = undefined;
