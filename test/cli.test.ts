@@ -47,6 +47,8 @@ describe("nouns and verbs", () => {
       agent: { allow_tools: ["Read", "Grep"], orchestration_enabled: true },
     });
     expect(await run("agents", "get", "third")).toMatchObject({ agent: { description: "made here" } });
+    await run("agents", "set-greeting", "third", "Say hello");
+    expect(await run("agents", "greeting", "third")).toMatchObject({ text: "Say hello" });
     expect(await run("agents", "delete", "third")).toEqual({ deleted: true, id: "third" });
 
     const uploaded = await run<{ mediaPath: string }>("media", "upload", "assistant", image);
@@ -161,8 +163,37 @@ describe("nouns and verbs", () => {
     expect(await run("sessions", "clear", "assistant", sessionId, ...chat)).toMatchObject({ cleared: true });
     expect(await run("sessions", "delete", "assistant", sessionId, ...chat)).toBeNull();
 
-    // Those of channels need channels, those of packages an npm, incidents a stuck turn, and a screen a terminal: tests of their own have them.
-    const elsewhere = ["channels", "devicechat", "incidents", "packages", "sessions screen"];
+    const config = JSON.stringify({ command: "none-such", env: { K: "{token}" } });
+    expect(await run("connectors", "add", "Notes", "--config", config)).toMatchObject({ id: "notes" });
+    expect(await run("connectors", "list")).toHaveProperty("connectors.0.missing", ["token"]);
+    const connect = await run("connectors", "connect", "notes", "--data", '{"token":"t"}');
+    expect(connect).toEqual({ id: "notes", connected: true });
+    expect(await run("connectors", "status", "notes")).toMatchObject({ connected: true });
+    expect(await run("connectors", "update", "notes", "--label", "More")).toMatchObject({ id: "notes" });
+    expect(await run("connectors", "test", "notes")).toMatchObject({ ok: false, tools: [] });
+    expect(await run("connectors", "remove", "notes", "--remove", "true")).toMatchObject({
+      connected: false,
+    });
+
+    const words = ["--prompt", "SAY tick", "--schedule", "@daily"];
+    const { job } = await run<{ job: { id: string } }>("crons", "create", "assistant", "nouns", ...words);
+    expect(await run("crons", "list")).toHaveProperty("jobs.0.id", job.id);
+    expect(await run("crons", "status")).toMatchObject({ total: 1, enabled: 1 });
+    expect(await run("crons", "update", job.id, "--no-enabled")).toMatchObject({ job: { enabled: false } });
+    expect(await run("crons", "get", job.id)).toMatchObject({ job: { name: "nouns" } });
+    expect(await run("crons", "run", job.id)).toMatchObject({ run: { status: "ok", output: "tick" } });
+    expect(await run("crons", "runs", job.id)).toHaveProperty("runs.0.trigger", "manual");
+    expect(await run("crons", "delete", job.id)).toEqual({ ok: true });
+
+    // Those of channels need channels, those of packages an npm, incidents a stuck turn, a login a provider, and a screen a terminal: tests of their own have them.
+    const elsewhere = [
+      "channels",
+      "connectors login",
+      "devicechat",
+      "incidents",
+      "packages",
+      "sessions screen",
+    ];
     const declared = routeList.flatMap(({ cli: place }) =>
       place && !elsewhere.includes(place.noun) && !elsewhere.includes(`${place.noun} ${place.verb}`)
         ? [`${place.noun} ${place.verb}`]
