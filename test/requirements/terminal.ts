@@ -13,6 +13,8 @@ export const terminal = {
   "TERM-6": "the visible screen of a session is text without escape sequences; without a terminal 404",
   "TERM-7":
     "`sessions attach` shows and types in the person's own terminal, says how to leave, and gives it back as it was on every way out",
+  "TERM-8":
+    "the page shows a terminal under its policy, without an error on its console, and types only after a switch was thrown; Ctrl+] takes the keyboard back",
 } as const;
 
 /** `/cli` in a chat. */

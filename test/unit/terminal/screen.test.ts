@@ -94,7 +94,7 @@ describe("a screen", () => {
     slow.take();
     await turn();
     expect(slow.got.length).toBe(before + 1);
-    expect(String(slow.got.at(-1))).toBe(shown());
+    expect(String(slow.got.at(-1))).toBe(`\u001bc${shown()}`);
     slow.take();
     write("after");
     await turn();

@@ -122,7 +122,7 @@ describe("the socket of a terminal", () => {
     stalled.socket.resume();
     // What it had not read was left out; the last frame is the screen.
     await expect.poll(() => String(stalled.frames.at(-1)).endsWith("the end")).toBe(true);
-    expect(String(stalled.frames.at(-1)) === shown()).toBe(true);
+    expect(String(stalled.frames.at(-1)) === `\u001bc${shown()}`).toBe(true);
     expect(sizeOf(stalled.frames.slice(0, -1))).toBeLessThan(sent);
   });
 

@@ -85,6 +85,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./schedule/SchedulePage.tsx").then(({ SchedulePage }) => SchedulePage),
   },
   {
+    id: "terminal",
+    label: "Terminal",
+    icon: "terminal",
+    group: "Watch",
+    load: () => import("./terminal/TerminalPage.tsx").then(({ TerminalPage }) => TerminalPage),
+  },
+  {
     id: "usage",
     label: "Usage",
     icon: "bars",

@@ -11,6 +11,8 @@ const LEAVE = "\u001d";
 const KEYS_PER_FRAME = 1000;
 /** A screen of its own, so that what stood there before comes back. */
 const ENTER_SCREEN = "\u001b[?1049h\u001b[2J\u001b[H";
+/** What the gateway sends before it draws the screen anew; here it would leave that screen. */
+const RESET = "\u001bc";
 /**
  * What a program may have switched on: mouse, focus and paste reports, keys of applications and of the keyboard protocol,
  * colours, a hidden cursor, and that screen.
@@ -69,8 +71,11 @@ function carry(socket: WebSocket): Promise<number | undefined> {
       if (typed.length < keys.length) resolve(undefined);
     });
     stdin.once("end", () => resolve(undefined));
-    socket.on("message", (bytes) => {
-      if (stdout.write(bytes as Buffer)) return;
+    socket.on("message", (data) => {
+      const bytes = data as Buffer;
+      const anew = bytes.subarray(0, RESET.length).toString() === RESET;
+      if (anew) stdout.write(`${LEAVE_SCREEN}${ENTER_SCREEN}`);
+      if (stdout.write(anew ? bytes.subarray(RESET.length) : bytes)) return;
       socket.pause();
       stdout.once("drain", () => socket.resume());
     });

@@ -5,6 +5,8 @@ const BEHIND_BYTES = 1024 * 1024;
 /** What it may still have unread when it is shown the screen anew. */
 const CAUGHT_UP_BYTES = 64 * 1024;
 
+/** What a reader has on its screen goes first when it is drawn anew. */
+const RESET = Buffer.from("\u001bc");
 /** Close code of the contract: the program of the terminal has ended. */
 const PROGRAM_ENDED = 4410;
 const ENDED = "The program has ended.";
@@ -34,6 +36,8 @@ export interface Screen {
  */
 export function createScreen(terminal: LiveTerminal): Screen {
   const readers = new Map<Reader, State>();
+  /** Those that have been drawn a screen before. */
+  const drawn = new WeakSet<Reader>();
   let output: Uint8Array[] = [];
   let flushing: NodeJS.Immediate | undefined;
   let unsubscribe: (() => void) | undefined;
@@ -90,7 +94,8 @@ export function createScreen(terminal: LiveTerminal): Screen {
         flush();
         for (const reader of waiting()) {
           readers.set(reader, "live");
-          if (!over) show(reader, bytes);
+          if (!over) show(reader, drawn.has(reader) ? Buffer.concat([RESET, bytes]) : bytes);
+          drawn.add(reader);
         }
       }
     } catch {

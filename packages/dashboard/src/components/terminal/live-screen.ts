@@ -1,7 +1,7 @@
 import "@xterm/xterm/css/xterm.css";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
-import { strictDocument } from "./strict-document.ts";
+import { strictStyles } from "./strict-styles.ts";
 
 /** The size of every agent's terminal. */
 const COLS = 200;
@@ -33,16 +33,15 @@ const CLOSED: Readonly<Record<number, string>> = {
 
 /** Shows the terminal of a session in an element. */
 export function liveScreen(host: HTMLElement, { address, onState, onLeave }: LiveScreenOptions) {
-  const strict = strictDocument(document);
+  const freeStyles = strictStyles();
   const terminal = new Terminal({
     cols: COLS,
     rows: ROWS,
     scrollback: SCROLLBACK,
     disableStdin: true,
-    documentOverride: strict.document,
     fontFamily: getComputedStyle(host).getPropertyValue("--mono"),
     theme: { background: "#101216", foreground: "#e6e9ee" },
-  } as ConstructorParameters<typeof Terminal>[0]);
+  });
   const fit = new FitAddon();
   terminal.loadAddon(fit);
   terminal.open(host);
@@ -110,7 +109,7 @@ export function liveScreen(host: HTMLElement, { address, onState, onLeave }: Liv
       observer.disconnect();
       socket?.close();
       terminal.dispose();
-      strict.dispose();
+      freeStyles();
     },
   };
 }
