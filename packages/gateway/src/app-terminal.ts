@@ -8,7 +8,7 @@ import { dashboardFolder } from "./lib/entry.ts";
 import type { Logger } from "./lib/logger.ts";
 import type { Sessions } from "./sessions/index.ts";
 import type { Store } from "./store/index.ts";
-import { createTerminal } from "./terminal/index.ts";
+import { CLI_CHANNELS, CLI_COMMAND, createTerminal } from "./terminal/index.ts";
 
 export interface AppTerminalDeps {
   rows: Pick<Store, "sessions">;
@@ -81,6 +81,9 @@ export function createAppTerminal(deps: AppTerminalDeps) {
       ...routes.pairingRoutes({ terminal, config, directory: dashboardFolder() }),
     ],
     sockets: [routes.terminalSocket(terminal)],
+    /** `/cli`, where the agent has a terminal and the channel shows it. */
+    ownCommands: async (agent: AgentConfig, channel: string) =>
+      CLI_CHANNELS.some((name) => name === channel) && (await hasTerminal(agent)) ? [CLI_COMMAND] : [],
     /** Answers `/cli` in a chat; undefined where there is no such command. */
     async cli(agent: AgentConfig, { channel }: ChannelPlace, message: InboundMessage) {
       if (!(await hasTerminal(agent))) return undefined;

@@ -169,6 +169,7 @@ export async function createApp(deps: AppDeps) {
     ...{ feed, clock, log, config, paths, sessions, media, runCommand },
     access: access.load,
     cli: terminal.cli,
+    ownCommands: terminal.ownCommands,
     counters: monitoring.channels,
     onConnected: feed.channels.connected,
     serves: owners.serves,

@@ -20,6 +20,7 @@ function rig(deps: Pick<AdaptersDeps, "load"> & Partial<AdaptersDeps>) {
     publicUrl: () => undefined,
     tempDir: "/nowhere",
     commands: [],
+    ownCommands: async () => [],
     publicLink: async () => undefined,
     receive: async () => {},
     onReconnect: () => {},

@@ -53,6 +53,7 @@ async function openChannels(agent: object = BARE) {
     publicUrl: () => undefined,
     publicLink: async () => undefined,
     commands: [],
+    ownCommands: async () => [],
     journal: join(folder, "run", "sends"),
     tempDir: join(folder, "temp"),
     access: counting("loads", () => now.rules()),

@@ -30,6 +30,8 @@ export interface AdaptersDeps {
   publicUrl(): string | undefined;
   tempDir: string;
   commands: AdapterContext["commands"];
+  /** Those that the agent has besides. */
+  ownCommands(agent: AgentConfig, channel: ChannelName): Promise<AdapterContext["commands"]>;
   publicLink(agentId: string, path: string): Promise<string | undefined>;
   /** Loads a channel's code, with its provider's library. */
   load(channel: ChannelName): Promise<AdapterFactory>;
@@ -83,7 +85,7 @@ export function createAdapters(deps: AdaptersDeps) {
       publicUrl: deps.publicUrl(),
       tempDir: deps.tempDir,
       publicLink: (path) => deps.publicLink(agent.id, path),
-      commands: deps.commands,
+      commands: [...deps.commands, ...(await deps.ownCommands(agent, place.channel))],
       clock,
       log: own,
     });

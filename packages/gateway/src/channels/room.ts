@@ -33,7 +33,10 @@ export interface ChannelAccess extends AccessPort {
 }
 
 export interface RoomDeps
-  extends Pick<IntakeDeps, "sessions" | "parseCommand" | "runCommand" | "cli" | "commands" | "attachment"> {
+  extends Pick<
+    IntakeDeps,
+    "sessions" | "parseCommand" | "runCommand" | "cli" | "commands" | "ownCommands" | "attachment"
+  > {
   store: Store;
   feed: FeedPort;
   clock: Clock;
@@ -118,6 +121,7 @@ export function createRoom(deps: RoomDeps) {
     publicLink: deps.publicLink,
     tempDir: deps.tempDir,
     commands: deps.commands,
+    ownCommands: deps.ownCommands,
     load: loadChannel,
     onReconnect: deps.counters.reconnected,
     onConnected: deps.onConnected,

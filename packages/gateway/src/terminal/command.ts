@@ -1,4 +1,5 @@
 import type { AgentConfig } from "../config/index.ts";
+import { CLI_CHANNELS } from "./offer.ts";
 import type { Asker, Pairings } from "./pairings.ts";
 
 /** A message of a chat that begins with `/cli`. */
@@ -26,7 +27,6 @@ export interface ChatCommandDeps {
   publicUrl(): string | undefined;
 }
 
-const CHANNELS = ["botchat", "guildchat", "sigchat"] as const;
 const CLI = /^\/cli(?:\s+([a-z]+))?(?:\s+(\S{1,40}))?\s*$/i;
 
 const NOT_DIRECT = "I show the terminal only in a direct chat.";
@@ -72,7 +72,7 @@ export function createChatCommand({ pairings, hasTerminal, isListed, publicUrl }
   };
 
   return async ({ agent, text, isDirect, ...from }: ChatMessage): Promise<Said | undefined> => {
-    const channel = CHANNELS.find((name) => name === from.channel);
+    const channel = CLI_CHANNELS.find((name) => name === from.channel);
     if (!channel || !(await hasTerminal(agent))) return undefined;
     const asker: Asker = { agentId: agent.id, channel, chatId: from.chatId, senderId: from.senderId };
     if (!isDirect) return { text: NOT_DIRECT };

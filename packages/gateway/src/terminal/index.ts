@@ -2,6 +2,7 @@ import { createTickets } from "../auth/index.ts";
 import { once } from "../lib/once.ts";
 import type { TerminalDeps, TerminalRoom } from "./room.ts";
 
+export { CLI_CHANNELS, CLI_COMMAND } from "./offer.ts";
 export type { Asker } from "./pairings.ts";
 export type { SessionsPort, TerminalSession } from "./ports.ts";
 export type { ChatMessage, IssuedTicket, Said, TerminalRoom } from "./room.ts";

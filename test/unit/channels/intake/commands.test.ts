@@ -134,10 +134,12 @@ describe("a message that is a command", () => {
   });
 
   it("for help lists every command [CH-CMD-1]", async () => {
-    const rig = startIntake({ deps: { parseCommand, commands: COMMANDS } });
+    const cli = { name: "/cli", description: "Open the terminal." };
+    const ownCommands = async (agent: { id: string }) => (agent.id === "a" ? [cli] : []);
+    const rig = startIntake({ deps: { parseCommand, commands: COMMANDS, ownCommands } });
     await rig.say("/start");
     await settled();
-    expect(rig.out.texts()).toEqual([helpText(COMMANDS)]);
+    expect(rig.out.texts()).toEqual([helpText([...COMMANDS, cli])]);
     const lines = helpText(COMMANDS).split("\n");
     expect(lines[0]).toBe("Send a message to talk to the agent. Commands:");
     expect(lines.slice(2)).toHaveLength(COMMANDS.length);

@@ -176,6 +176,7 @@ export function startIntake({
     cli: async () => undefined,
     runCommand: async () => ({}),
     commands: [],
+    ownCommands: async () => [],
     async fetchMedia(_adapter, _place, _agent, message) {
       state.fetched.push(message.eventId);
       await between("media");

@@ -53,7 +53,8 @@ export function createIntake(deps: IntakeDeps) {
   const runCommand = async (agent: AgentConfig, taken: Taken): Promise<void> => {
     const { row, message } = taken;
     if (isHelp(message.text)) {
-      return finish([row], message, { text: helpText(deps.commands) }, { state: "done", note: "help" });
+      const all = [...deps.commands, ...(await deps.ownCommands(agent, placeOf(row).channel))];
+      return finish([row], message, { text: helpText(all) }, { state: "done", note: "help" });
     }
     try {
       const opened = isCli(message.text) ? await deps.cli(agent, placeOf(row), message) : undefined;

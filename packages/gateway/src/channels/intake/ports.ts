@@ -92,6 +92,11 @@ export interface IntakeDeps {
   /** Answers `/cli`; undefined where the agent has no such command. */
   cli(agent: AgentConfig, place: ChannelPlace, message: InboundMessage): Promise<CommandText | undefined>;
   commands: readonly { name: string; description: string }[];
+  /** Those that the agent has besides, in this channel. */
+  ownCommands(
+    agent: AgentConfig,
+    channel: ChannelPlace["channel"],
+  ): Promise<readonly { name: string; description: string }[]>;
   fetchMedia(
     adapter: ChannelAdapter | undefined,
     place: ChannelPlace,
