@@ -19,6 +19,7 @@ const ENTRIES = {
   "worker-watchdog": "worker-watchdog.ts",
   "builtin-agent": "builtin-agent.ts",
   "mcp-stdio": "mcp-stdio.ts",
+  "mcp-bridge": "mcp-bridge.ts",
 };
 /**
  * Not bundled: `baileys` is optional, its Signal library is under the GPL, and it is loaded only when a device is

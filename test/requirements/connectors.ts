@@ -29,4 +29,5 @@ export const connectors = {
     "a server that fails, floods or repeats its secrets does no harm to a test, which shows no secret",
   "CONN-32":
     "a server that does not start is left out of an agent's next process, logged, and named in its instructions; it comes back before the turn after it was mended",
+  "CONN-33": "an ACP agent that only starts servers reaches those at an address by a program of the gateway",
 } as const;

@@ -19,6 +19,9 @@ export const builtinAgentEntry = (): URL => entry("builtin-agent");
 /** Entry file of the tool server that agent programs start and that passes on to the gateway. */
 export const toolServerEntry = (): URL => entry("mcp-stdio");
 
+/** Entry file of the program by which an agent program reaches an MCP server at an address. */
+export const mcpBridgeEntry = (): URL => entry("mcp-bridge");
+
 /** Folder of the built web page. From sources it is where the build puts it. */
 export const dashboardFolder = (): string =>
   fileURLToPath(

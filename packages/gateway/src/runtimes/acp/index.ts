@@ -18,7 +18,6 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
     login: "unknown",
     models: null,
     refusedModel: null,
-    unreachable: new Set(),
   };
   return {
     type: "acp",

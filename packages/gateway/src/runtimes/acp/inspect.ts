@@ -14,8 +14,6 @@ export interface Seen {
   models: OfferedModels | null;
   /** A model that was requested but that it does not offer. */
   refusedModel: string | null;
-  /** Tool servers that it cannot reach, which the log has been told. */
-  unreachable: Set<string>;
 }
 
 /** What is known about an agent program, including from its sessions. Starts nothing. */

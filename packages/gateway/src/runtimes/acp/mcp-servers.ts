@@ -1,25 +1,23 @@
+import { fileURLToPath } from "node:url";
+import { mcpBridgeEntry } from "../../lib/entry.ts";
 import type { Fields } from "../agent-cli/index.ts";
 import type { McpServer } from "../types.ts";
 import type { AgentTraits } from "./handshake.ts";
 
-/**
- * Entries for `session/new`. A server that the agent cannot reach is left out.
- * @param left called for each of those, with its name
- */
+/** Entries for `session/new`. A server whose transport the agent does not speak is reached by a program of the gateway. */
 export function describeServers(
   servers: Readonly<Record<string, McpServer>>,
   { mcp }: Pick<AgentTraits, "mcp">,
-  left: (name: string) => void,
 ): Fields[] {
-  return Object.entries(servers).flatMap(([name, server]): Fields[] => {
+  return Object.entries(servers).map(([name, server]): Fields => {
     if ("command" in server) {
       const { command, args = [], env } = server;
-      return [{ name, command, args, env: pairs(env) }];
+      return { name, command, args, env: pairs(env) };
     }
-    const { type = "http", url, headers } = server;
-    if (mcp[type]) return [{ type, name, url, headers: pairs(headers) }];
-    left(name);
-    return [];
+    const { type = "http", url, headers = {} } = server;
+    if (mcp[type]) return { type, name, url, headers: pairs(headers) };
+    const bridged = { AGENT_GATEWAY_MCP_SERVER: JSON.stringify({ type, url, headers }) };
+    return { name, command: process.execPath, args: [fileURLToPath(mcpBridgeEntry())], env: pairs(bridged) };
   });
 }
 

@@ -54,14 +54,7 @@ export async function openAgent(
         continue;
       }
       if (allowTools !== true && told === undefined) log.warn({}, mayNotLimit(traits.name ?? "this program"));
-      const servers = describeServers(options.mcpServers, traits, (server) => {
-        if (seen.unreachable.has(server)) return;
-        seen.unreachable.add(server);
-        log.warn(
-          { server },
-          "the agent cannot use this tool server, because it does not speak its transport",
-        );
-      });
+      const servers = describeServers(options.mcpServers, traits);
       const all = [...handlers.mcpServers, ...servers];
       const session = await openSession(link.rpc, traits, options, all, limits.meta);
       return { link, traits, session, program: told ?? program };
