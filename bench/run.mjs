@@ -14,6 +14,7 @@ const ALL = [
   "search",
   "import",
   "webhooks",
+  "crons",
   "markdown",
   "store",
 ];
