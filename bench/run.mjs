@@ -17,6 +17,7 @@ const ALL = [
   "crons",
   "markdown",
   "store",
+  "terminal",
 ];
 
 /** Runs one; gives what it missed. */
