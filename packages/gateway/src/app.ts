@@ -6,6 +6,7 @@ import { createAppChannels } from "./app-channels.ts";
 import { createAppConnectors } from "./app-connectors.ts";
 import { createAppCrons } from "./app-crons.ts";
 import { createAppDevices } from "./app-devices.ts";
+import { createAppGeneration } from "./app-generation.ts";
 import { createAppHealing } from "./app-healing.ts";
 import { createAppJobs } from "./app-jobs.ts";
 import { createAppOAuth } from "./app-oauth.ts";
@@ -135,6 +136,7 @@ export async function createApp(deps: AppDeps) {
   const oauth = createAppOAuth({ ...deps, file: connectors.tokens, node, port: () => port });
   const usage = createUsage({ store: rows, clock, spend: () => config().gateway.spend });
   const healing = createAppHealing({ ...deps, config, feed, rooms: () => ({ sessions, channels }) });
+  const generation = createAppGeneration({ config, paths, clock, media, shares, takeSpace: disk.take });
   const sessions = createSessions({
     feed,
     watch: healing.watch,
@@ -148,7 +150,12 @@ export async function createApp(deps: AppDeps) {
     media,
     history,
     models,
-    tools: (scope) => [...shares.tools(scope), ...devices.tools(scope.agentId), ...crons.tools(scope)],
+    tools: (scope) => [
+      ...shares.tools(scope),
+      ...devices.tools(scope.agentId),
+      ...crons.tools(scope),
+      ...generation.tools(scope),
+    ],
     toolServers: connectors.serversFor,
     counters: monitoring.turns,
     usage,

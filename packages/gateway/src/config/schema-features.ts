@@ -29,6 +29,19 @@ const npmPackage = (name: string) =>
     })
     .default(name);
 
+/** A service that makes images or videos. */
+const generator = (what: string) =>
+  z
+    .looseObject({
+      baseUrl: z
+        .url({ protocol: /^https?$/, error: "must be an http(s) address" })
+        .describe("Address of the API, for example `https://api.openai.com/v1`."),
+      apiKey: z.string().min(1).optional().describe("Its key, usually as a variable."),
+      model: z.string().min(1).describe("Model to use where neither the message nor the agent names one."),
+    })
+    .optional()
+    .describe(what);
+
 /** Sections of `gateway` that each belong to one feature. */
 export const featureSections = {
   packages: z
@@ -37,6 +50,8 @@ export const featureSections = {
       agentCli: npmPackage("@anthropic-ai/claude-code").describe("npm package of the agent CLI."),
     })
     .prefault({}),
+  images: generator("Service of OpenAI's form that makes images, for the agents' tool `generate_image`."),
+  videos: generator("Service of OpenAI's form that makes videos, for the agents' tool `generate_video`."),
   customConnectors: z
     .record(
       z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, { error: "must be a slug" }),

@@ -225,6 +225,7 @@ export function createSessions(deps: SessionDeps) {
           ...(incoming.closing && { closing: incoming.closing }),
           again: incoming.again,
           once: incoming.once,
+          wishes: { image: incoming.imageParams, video: incoming.videoParams },
           history: incoming.history,
           ...(incoming.storeUserMessage !== false &&
             incoming.again === undefined && {

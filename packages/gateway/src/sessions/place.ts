@@ -42,6 +42,17 @@ export interface OpenRequest {
   anew?: boolean;
 }
 
+/** What tools find while no turn runs. */
+export const NO_TURN = {
+  onAttachment: () => {},
+  takeShare() {
+    throw new Error("No turn is running; share the file in your next reply.");
+  },
+  onFile: undefined,
+  wishes: undefined,
+  acting: undefined,
+};
+
 /** Notes that something happens in a session, so that its process is not ended as idle. */
 export function touch(place: Place, clock: Clock): void {
   place.lastActivity = clock.now();

@@ -9,7 +9,7 @@ import { makeFolder, makeFolderBelow, namesBelow, removeFolderBelow } from "../l
 import { createSlots } from "../lib/slots.ts";
 import type { OpenOptions, RuntimeSession } from "../runtimes/index.ts";
 import { instructionsOf } from "./instructions.ts";
-import { type OpenRequest, type Place, sameProcess, touch } from "./place.ts";
+import { NO_TURN, type OpenRequest, type Place, sameProcess, touch } from "./place.ts";
 import type { SessionDeps, ToolScope } from "./ports.ts";
 
 /** Limit on processes that start at the same time: a burst of starts takes far longer than a queue. */
@@ -22,14 +22,6 @@ export const SESSION_DEPTH = 3;
 const MAX_SWEPT = 10_000;
 /** A process that is ended for another is gone by then, or is not waited for any longer. */
 const RENEW_MS = 5_000;
-
-/** What tools find while no turn runs. */
-const NO_TURN = {
-  onAttachment: () => {},
-  takeShare() {
-    throw new Error("No turn is running; share the file in your next reply.");
-  },
-};
 
 /** The live processes: one per session, limited per agent, evicted and ended when idle. */
 export function createPool(
@@ -322,8 +314,6 @@ export function createPool(
       place.busy = false;
       touch(place, clock);
       Object.assign(place.scope, NO_TURN);
-      place.scope.onFile = undefined;
-      place.scope.acting = undefined;
       if (stopped || !place.runtime) void drop(place);
       else armIdle(place);
       freed.ring(place.agentId);

@@ -23,6 +23,12 @@ export interface HistoryPort {
   emptySession(agentId: string, session: number): Promise<void>;
 }
 
+/** Parameters for images and videos that came with a message. */
+export interface Wishes {
+  image?: object | undefined;
+  video?: object | undefined;
+}
+
 /** The session in which a gateway tool is called. */
 export interface ToolScope {
   readonly agentId: string;
@@ -32,6 +38,8 @@ export interface ToolScope {
   onAttachment(attachment: Attachment): void;
   /** Counts a file before it is shared; throws a message for the agent when the running turn may have no more. */
   takeShare(): void;
+  /** What the message of the running turn asks of tools that make images and videos. */
+  wishes?: Wishes | undefined;
   /** The agent awaits this before it does anything that cannot be undone; undefined while no turn runs. */
   acting?: (() => Promise<void>) | undefined;
   /** Takes a file to be sent to the chat; undefined if the chat takes no files. */

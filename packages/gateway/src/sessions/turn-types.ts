@@ -1,6 +1,7 @@
 import type { AgentConfig } from "../config/index.ts";
 import type { HistoryEntry, InputFile, RuntimeSession } from "../runtimes/index.ts";
 import type { Change, MessageExtra, SessionRow } from "../store/index.ts";
+import type { Wishes } from "./ports.ts";
 import type { TurnLog } from "./turn-log.ts";
 import type { StopReason, TurnResult } from "./turn-result.ts";
 
@@ -35,6 +36,7 @@ export interface TurnRequest {
    * beginning; in another it serves this turn alone, in a process that ends with the turn.
    */
   history?: readonly HistoryEntry[] | undefined;
+  wishes?: Wishes;
   /** Further changes of the unit that begins the turn; `message` is the id of the user message, if one is stored. */
   also?: (message: number | undefined) => readonly Change<unknown>[];
   /** Changes committed together with the end of the turn; after an earlier crash, `SessionDeps.cutOff` is called. */

@@ -313,6 +313,7 @@ export function createTurns(deps: SessionDeps, pool: Pool, holds: Holds) {
     place.scope.onAttachment = agentSays.attach;
     place.scope.takeShare = agentSays.takeShare;
     place.scope.acting = agentSays.acting;
+    place.scope.wishes = request.wishes;
     place.scope.onFile = request.closing
       ? (file) => {
           if (ending) throw new Error("The turn has ended; the file was not sent.");
