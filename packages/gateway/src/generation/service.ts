@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Clock } from "../lib/clock.ts";
+import { withoutSlashes } from "../lib/without-slashes.ts";
 
 /** A service of OpenAI's form. */
 export interface ServiceSettings {
@@ -53,7 +54,7 @@ export function createService(
   { baseUrl, apiKey }: ServiceSettings,
   { fetch, clock }: { fetch: typeof globalThis.fetch; clock: Clock },
 ): Service {
-  const base = baseUrl.replace(/\/+$/, "");
+  const base = withoutSlashes(baseUrl);
   const clean = (text: string): string => {
     const plain = apiKey ? text.replaceAll(apiKey, "***") : text;
     return plain.replace(/\s+/g, " ").trim().slice(0, MAX_REASON);

@@ -1,4 +1,5 @@
 import type { AgentConfig } from "../config/index.ts";
+import { withoutSlashes } from "../lib/without-slashes.ts";
 import { CLI_CHANNELS } from "./offer.ts";
 import type { Asker, Pairings } from "./pairings.ts";
 
@@ -42,7 +43,7 @@ const USAGE = "Send /cli to open the terminal, then /cli approve CODE or /cli de
 export function createChatCommand({ pairings, hasTerminal, isListed, publicUrl }: ChatCommandDeps) {
   const offer = (asker: Asker, base: string): Said => {
     const { id, code } = pairings.begin(asker);
-    const url = `${base.replace(/\/+$/, "")}/cli/${id}`;
+    const url = `${withoutSlashes(base)}/cli/${id}`;
     if (asker.channel === "botchat") {
       return {
         text: `The page shows the code \`${code}\`. It opens for 30 minutes, with the sessions of this agent.`,

@@ -78,7 +78,7 @@ export function createLaunchd(tool: Tool, { system, home, uid }: Place): Service
     forget: () => Promise.resolve(),
     async state(name) {
       const { code, stdout } = await tool(["launchctl", "print", `${domain}/${name}`]);
-      const pid = Number(/^\s*pid = (\d+)/m.exec(stdout)?.[1] ?? 0);
+      const pid = Number(/^[\t ]{0,20}pid = (\d{1,10})/m.exec(stdout)?.[1] ?? 0);
       return { enabled: code === 0, running: pid > 0, pid: pid > 0 ? pid : null };
     },
   };

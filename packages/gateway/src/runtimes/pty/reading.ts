@@ -4,7 +4,13 @@ const RULE = /^\s*[╭╰├┌└]?[─━═]{8}/;
 const INPUT = /^\s*[│┃]?\s?[❯>](?!\s*\d[.)])(?:\s|$)/;
 const BUSY = /\besc to interrupt\b/i;
 /** An option of a question: where the caret is, its number, its words. */
-const OPTION = /^\s*(?:│\s*)?(❯|>)?\s*(?:(\d)[.)]\s+)?(\S.*?)\s*(?:│\s*)?$/;
+const OPTION = /^(❯|>)?\s*(?:(\d)[.)]\s+)?(\S.*)$/;
+/** A line without the frame around it. */
+const unframed = (line: string): string => {
+  const text = line.trim();
+  const from = text.startsWith("│") ? 1 : 0;
+  return text.slice(from, text.length > from && text.endsWith("│") ? -1 : undefined).trim();
+};
 
 /** What a program's screen says of it. @param text the visible screen, without escapes */
 export function readScreen(text: string): ScreenReading {
@@ -65,7 +71,7 @@ const UP = "\x1b[A";
 
 function findOption(text: string, words: RegExp): Option | undefined {
   for (const [row, line] of text.split("\n").entries()) {
-    const [, caret, digit, label] = OPTION.exec(line) ?? [];
+    const [, caret, digit, label] = OPTION.exec(unframed(line)) ?? [];
     if (label !== undefined && words.test(label))
       return { row, caret: caret !== undefined, digit: digit ?? null };
   }
