@@ -140,7 +140,7 @@ describe("clock, timers and network", () => {
     expect(
       misplacedGlobals(`${GATEWAY}/sessions/a.ts`, "// fetch(x)\n/* Date.now() */\n\nfetch(x);"),
     ).toEqual([
-      `${GATEWAY}/sessions/a.ts:4: fetch is not used here; calls to the outside belong to channels, models and the command line`,
+      `${GATEWAY}/sessions/a.ts:4: fetch is not used here; calls to the outside belong to channels, models, generation and the command line`,
     ]);
     expect(found(`${GATEWAY}/sessions/a.ts`, "socket.setTimeout(5); media.fetch(x); new Date(5)")).toBe(0);
   });

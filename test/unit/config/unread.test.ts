@@ -8,9 +8,7 @@ import { root } from "../../harness.ts";
 
 /** Keys whose name something else has too, or that are handed on without being acted on. */
 const HANDED_ON = [
-  "headless",
   "orchestration.enabled",
-  "oauthReturnUrl",
   "appBackup.cleanupTimezone",
   "reflection.timezone",
   "agents.voice",
