@@ -1,7 +1,9 @@
+import { rm } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { type RouteDecl, routeList } from "@agent-gateway/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fakeNpm } from "./fixtures/fake-npm.ts";
 import { type Gateway, KEYS, startGateway } from "./harness.ts";
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000);
@@ -9,13 +11,19 @@ const SEED = 20_261_121;
 const PARALLEL = 16;
 
 let gateway: Gateway;
+let npm: Awaited<ReturnType<typeof fakeNpm>>;
 beforeAll(async () => {
+  npm = await fakeNpm();
   gateway = await startGateway({
+    env: { PATH: npm.path },
     gateway: { turns: { hardCapMs: 2000, injectionMs: 500 } },
     agent: { runtime: { type: "starter" } },
   });
 });
-afterAll(() => gateway[Symbol.asyncDispose]());
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await rm(npm.folder, { recursive: true, force: true });
+});
 
 interface Shot {
   decl: RouteDecl;
