@@ -1,8 +1,9 @@
 import type { AgentConfig } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { TurnEnd } from "../lib/turn-ends.ts";
 import type { Change, Store } from "../store/index.ts";
 import type { Delivery } from "./delivery/index.ts";
-import { CUT_OFF, type IntakeDeps, replyContents, replyText, type TurnEnd } from "./intake/index.ts";
+import { CUT_OFF, type IntakeDeps, replyContents, replyText } from "./intake/index.ts";
 import { deviceAccounts, isEnabled } from "./place.ts";
 import type { ChannelName, ChannelPlace } from "./types.ts";
 

@@ -3,11 +3,12 @@ import { GatewayError } from "@agent-gateway/contract";
 import type { AgentConfig } from "../config/index.ts";
 import { sleep } from "../lib/clock.ts";
 import { createSlots } from "../lib/slots.ts";
+import type { TurnEnd } from "../lib/turn-ends.ts";
 import { isoIn } from "../lib/wall-clock.ts";
 import { escapeText, escapeXml } from "../lib/xml.ts";
 import type { StoredCron, StoredCronRun } from "../store/index.ts";
 import { type Chat, type Ended, type Ends, judge } from "./ends.ts";
-import type { CronDeps, TurnEnd } from "./ports.ts";
+import type { CronDeps } from "./ports.ts";
 import { specIn } from "./records.ts";
 
 /** Turns of jobs at the same time, of all agents: each may be a process. */

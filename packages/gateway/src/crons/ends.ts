@@ -1,5 +1,6 @@
+import type { CutOffTurn, TurnEnd } from "../lib/turn-ends.ts";
 import type { Change, EndedCronRun, StoredCron, StoredCronRun } from "../store/index.ts";
-import type { CronDeps, Place, TurnEnd } from "./ports.ts";
+import type { CronDeps, Place } from "./ports.ts";
 import { specIn } from "./records.ts";
 import { endOf } from "./tail.ts";
 
@@ -53,15 +54,7 @@ export function createEnds({ store, clock, feed, posts, agent }: CronDeps) {
     isForgotten: (id: number) => forgotten.has(id),
 
     /** Changes for a turn that a crash cut off: its run begins anew, or its text so far goes out. */
-    async cutOff({
-      requestId,
-      text,
-      produced,
-    }: {
-      requestId: string;
-      text: string;
-      produced: boolean;
-    }): Promise<readonly Change<unknown>[]> {
+    async cutOff({ requestId, text, produced }: CutOffTurn): Promise<readonly Change<unknown>[]> {
       const run = await store.crons.ofTurn(requestId);
       const job = run && (await store.crons.get(run.job));
       if (!run || !job) return [];

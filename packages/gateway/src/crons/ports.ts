@@ -2,24 +2,9 @@ import type { AgentConfig, Config } from "../config/index.ts";
 import type { Reaper } from "../lib/child-mark.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { EndedTurn, TurnEnd } from "../lib/turn-ends.ts";
 import type { Change, Store } from "../store/index.ts";
 import type { ChannelName, Target } from "./types.ts";
-
-/** How a turn of the core ended. */
-export interface EndedTurn {
-  status: "done" | "interrupted" | "failed" | "timeout";
-  text: string;
-  error?: string;
-  attachments: ReadonlyArray<{ type: "image" | "file"; url: string }>;
-  files: ReadonlyArray<{ path: string; name: string; mime: string }>;
-  /** Present if its end could not be stored yet: resolves when it is, or was given up. */
-  settled?: Promise<void>;
-}
-export interface TurnEnd {
-  result: EndedTurn;
-  reason: "stop" | "timeout" | "silent" | "shutdown" | undefined;
-  produced: boolean;
-}
 
 /** A running turn. */
 export interface RunningTurn {

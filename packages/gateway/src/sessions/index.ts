@@ -20,7 +20,6 @@ import { createDecider, type WaitLimits } from "./waiting.ts";
 
 export { COMMANDS, type Command, parseCommand } from "./commands.ts";
 export type {
-  CutOffTurn,
   MediaPort,
   SessionDeps,
   SharedFile,

@@ -2,6 +2,7 @@ import type { Attachment, Usage } from "@agent-gateway/contract";
 import type { AgentConfig, Config } from "../config/index.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { CutOffTurn } from "../lib/turn-ends.ts";
 import type { GatewayTool, InputFile, OpenOptions, Runtime, TurnUse } from "../runtimes/index.ts";
 import type { Change, Store } from "../store/index.ts";
 import type { WatchPort } from "./watched.ts";
@@ -51,15 +52,6 @@ export interface SharedFile {
   path: string;
   name: string;
   mime: string;
-}
-
-/** A turn that a crash cut off. */
-export interface CutOffTurn {
-  requestId: string;
-  /** The agent's text so far, as far as it is on disk. */
-  text: string;
-  /** False when the agent had sent nothing at all. */
-  produced: boolean;
 }
 
 /** What sessions need from the usage room. */

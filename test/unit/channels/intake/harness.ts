@@ -1,6 +1,5 @@
 import { GatewayError } from "@agent-gateway/contract";
 import { createIntake, type IntakeDeps } from "../../../../packages/gateway/src/channels/intake/index.ts";
-import type { EndedTurn } from "../../../../packages/gateway/src/channels/intake/ports.ts";
 import type {
   ChannelAdapter,
   ChannelPlace,
@@ -10,6 +9,7 @@ import type {
 } from "../../../../packages/gateway/src/channels/types.ts";
 import type { AgentConfig } from "../../../../packages/gateway/src/config/index.ts";
 import { createBell } from "../../../../packages/gateway/src/lib/bell.ts";
+import type { EndedTurn } from "../../../../packages/gateway/src/lib/turn-ends.ts";
 import { change } from "../../../../packages/gateway/src/store/change.ts";
 
 import { manualClock } from "../../../fixtures/manual-clock.ts";

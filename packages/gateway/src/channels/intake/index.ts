@@ -13,7 +13,7 @@ import { createReceiver } from "./receive.ts";
 import { targetOf } from "./reply.ts";
 import { createTurnRunner, type Kept, type Taken } from "./turn.ts";
 
-export type { FetchedMedia, IntakeDeps, SessionsPort, TurnEnd } from "./ports.ts";
+export type { FetchedMedia, IntakeDeps, SessionsPort } from "./ports.ts";
 export { CUT_OFF, replyContents, replyText } from "./reply.ts";
 
 const RETRY_FIRST_MS = 500;

@@ -1,6 +1,7 @@
 import type { AgentConfig } from "../../config/index.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import type { EndedTurn, TurnEnd } from "../../lib/turn-ends.ts";
 import type { Change, Store } from "../../store/index.ts";
 import type { Delivery } from "../delivery/index.ts";
 import type { ChannelStep } from "../steps.ts";
@@ -14,22 +15,6 @@ export interface FetchedMedia {
   text: string;
   /** Media paths of files that agents can read. */
   mediaFiles: readonly string[];
-}
-
-/** How a turn of the core ended, as far as channels need to know. */
-export interface EndedTurn {
-  status: "done" | "interrupted" | "failed" | "timeout";
-  text: string;
-  error?: string;
-  attachments: ReadonlyArray<{ type: "image" | "file"; url: string }>;
-  files: ReadonlyArray<{ path: string; name: string; mime: string }>;
-  /** Present if its end could not be stored yet: resolves when it is, or was given up. */
-  settled?: Promise<void>;
-}
-export interface TurnEnd {
-  result: EndedTurn;
-  reason: "stop" | "timeout" | "silent" | "shutdown" | undefined;
-  produced: boolean;
 }
 
 /** What intake needs from the sessions room. */

@@ -1,5 +1,6 @@
+import type { TurnEnd } from "../../lib/turn-ends.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
-import type { IntakeDeps, TurnEnd } from "./ports.ts";
+import type { IntakeDeps } from "./ports.ts";
 
 const INTERRUPTED = "(The answer was interrupted.)";
 const TOOK_TOO_LONG = "(The answer took too long and was interrupted.)";

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { AgentConfig } from "../../config/index.ts";
+import type { CutOffTurn, TurnEnd } from "../../lib/turn-ends.ts";
 import type { Change, InboxRow } from "../../store/index.ts";
 import { placeOf, storedChatId } from "../place.ts";
 import type { Content, InboundMessage, Target } from "../types.ts";
-import type { FetchedMedia, IntakeDeps, TurnEnd } from "./ports.ts";
+import type { FetchedMedia, IntakeDeps } from "./ports.ts";
 import { showProgress } from "./progress.ts";
 import { channelPrompt } from "./prompt.ts";
 import { CUT_OFF, replyContents, replyText, targetOf } from "./reply.ts";
@@ -193,15 +194,7 @@ export function createTurnRunner(deps: IntakeDeps, stopped: AbortSignal) {
     /** Sends a line to the chat of a running turn, in addition to the reply. */
     say: (requestId: string, line: string) => telling.get(requestId)?.(line),
     /** Changes for a turn that a crash cut off: it runs again, or its text so far goes out. */
-    async cutOff({
-      requestId,
-      text,
-      produced,
-    }: {
-      requestId: string;
-      text: string;
-      produced: boolean;
-    }): Promise<readonly Change<unknown>[]> {
+    async cutOff({ requestId, text, produced }: CutOffTurn): Promise<readonly Change<unknown>[]> {
       const rows = await inbox.ofTurn(requestId);
       const last = rows.at(-1);
       if (!last?.message) return [];
