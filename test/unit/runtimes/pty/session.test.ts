@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../../../packages/gateway/src/lib/clock.ts";
 import { openInTerminal } from "../../../../packages/gateway/src/runtimes/pty/index.ts";
 import type { OpenOptions } from "../../../../packages/gateway/src/runtimes/types.ts";
 import { isRunning } from "../../../fixtures/processes.ts";
@@ -69,6 +70,32 @@ it("waits for a person's line and clears what they leave there [PTY-5]", async (
   expect((await terminal.screen()).text).not.toContain("Echo");
   terminal.type("\x7f".repeat(10));
   expect((await turn).text).toBe("Echo[1]: hello");
+});
+
+it("clears a person's line after 30 s, and then hands the message over alone [PTY-5]", async () => {
+  let ahead = 0;
+  const clock = { ...systemClock, elapsed: () => systemClock.elapsed() + ahead };
+  const { session, terminal } = await open([], { clock });
+  await poll(() => terminal.reading()).toMatchObject({ ready: true });
+  terminal.type("half a tho");
+  await poll(async () => (await terminal.screen()).text).toContain("❯ half a tho");
+  const turn = runTurn(session, "hello");
+  await poll(async () => {
+    ahead += 5000;
+    return (await terminal.screen()).text;
+  }).not.toContain("half a tho");
+  expect((await turn).text).toBe("Echo[1]: hello");
+});
+
+it("holds up no message for what was typed in the moment before one was submitted [PTY-5]", async () => {
+  let type = () => {};
+  const { session, terminal } = await open([], { acting: async () => type() });
+  await poll(() => terminal.reading()).toMatchObject({ ready: true });
+  type = () => terminal.type("y");
+  await runTurn(session, "SAY one");
+  type = () => {};
+  // It went with the first message: nobody has text in the line.
+  expect((await runTurn(session, "SAY two")).text).toBe("two");
 });
 
 it("pastes into an empty line what would be keys and commands otherwise [PTY-4]", async () => {

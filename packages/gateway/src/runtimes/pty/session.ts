@@ -175,6 +175,8 @@ export async function openTerminalSession(
     if (run.over) return link.write(CLEAR_LINE);
     submittedAt = clock.elapsed();
     follower.wake();
+    // What a person has typed since goes with it.
+    line.clear();
     await enter(link, run, clock);
   }
 
