@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { attachTo } from "./fixtures/attach.ts";
 import { terminalRig } from "./fixtures/terminal-rig.ts";
 import { bin } from "./harness.ts";
 
@@ -9,43 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** Runs `sessions attach` in a terminal of its own, between two looks at the terminal's settings. */
-function attach(session: string) {
-  const command = `${process.execPath} ${bin} sessions attach assistant ${session}`;
-  // util-linux' script makes the terminal; `stty` prints what raw mode would change.
-  const inside = `stty -g; ${command} & pid=$!; echo "pid $pid"; fg >/dev/null 2>&1; echo "code $?"; stty -g; echo all-over`;
-  const child = spawn("/usr/bin/script", ["-qfec", `bash -mc '${inside}'`, "/dev/null"], {
-    stdio: ["pipe", "pipe", "ignore"],
-    env: {
-      ...process.env,
-      GATEWAY_URL: rig.server.url,
-      GATEWAY_API_KEY: "the-admin-key",
-      SHELL: "/bin/bash",
-      TERM: "xterm",
-    },
-  });
-  let output = "";
-  child.stdout.on("data", (chunk) => {
-    output += chunk;
-  });
-  const shows = (text: string) => expect.poll(() => output, { timeout: 15_000 }).toContain(text);
-  return {
-    shows,
-    output: () => output,
-    type: (keys: string) => child.stdin.write(keys),
-    pid: () => Number(/pid (\d+)/.exec(output)?.[1]),
-    /** The exit code, once the terminal's settings have been found to be as they were. */
-    async left() {
-      await shows("all-over\r\n");
-      const [before, after] = output.match(/^[0-9a-f]+(?::[0-9a-f]+){10,}/gm)!;
-      expect(after).toBe(before);
-      expect(output).toContain("\u001b[?1049l");
-      expect(output).toContain("\u001b[?25h");
-      child.stdin.end();
-      return Number(/code (\d+)/.exec(output)![1]);
-    },
-  };
-}
+const attach = (session: string) => attachTo(session, { url: rig.server.url, key: "the-admin-key" });
 
 describe("sessions attach", () => {
   it("shows the terminal, carries keys, and leaves by Ctrl+] [TERM-7]", async () => {
