@@ -92,6 +92,20 @@ describe("kill -9 at each step of a scheduled job", () => {
   });
 });
 
+it("an answer of NO_REPLY alone goes to no chat, one that also says something does [CRON-9]", async () => {
+  await restart();
+  const answerTo = async (prompt: string) => {
+    const id = await made({ prompt, schedule: "@yearly", botchat: String(CHAT) });
+    const { body } = await gateway.json("POST", `${CRONS}/${id}/run`);
+    return body.run;
+  };
+  const before = telegram.texts(CHAT).length;
+  expect(await answerTo("SAY NO_REPLY")).toMatchObject({ status: "ok", output: "NO_REPLY", deliveries: [] });
+  await answerTo("SAY no NO_REPLY");
+  await until(() => telegram.texts(CHAT).length > before, "the second answer");
+  expect(telegram.texts(CHAT).slice(before)).toEqual(["no NO_REPLY"]);
+});
+
 it("what was missed while the gateway was down is made up for once, or not at all [CRON-12]", async () => {
   await restart();
   const soon = inMs(2_000);

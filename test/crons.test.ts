@@ -89,6 +89,15 @@ describe("a scheduled job", () => {
     expect((await runs(job.id)).map(({ id }) => id)).toEqual([second.id, done.id]);
   });
 
+  it("goes on with its last session where it is to [CRON-2]", async () => {
+    const job = await made({ prompt: "SAY first words", freshSession: false });
+    const first = (await run(job.id)).body.run as Run;
+    await gateway.json("PUT", `${CRONS}/${job.id}`, { body: { prompt: "HISTORY" } });
+    const second = (await run(job.id)).body.run as Run;
+    expect(second).toMatchObject({ sessionId: first.sessionId, status: "ok" });
+    expect(second.output).toContain("first words");
+  });
+
   it("fires once when its time has come, and a one-time job never again [CRON-3]", async () => {
     const job = await made({ prompt: "SAY on time", ...soon() });
     const [only] = await until(async () => {
@@ -129,6 +138,34 @@ describe("a command job", () => {
         return true;
       }
     }, "its child to be gone");
+  });
+});
+
+describe("commands that are turned off", () => {
+  it("are not taken, and those that are there run as an error [CRON-14]", async () => {
+    const job = await made({ command: "echo out" });
+    const config = (await gateway.config()) as { gateway: Json };
+    const before = structuredClone(config);
+    config.gateway.crons = { commands: false };
+    await gateway.writeConfig(config);
+    const refused = await until(async () => {
+      const reply = await create({ command: "echo out" });
+      return reply.status === 201 ? undefined : reply;
+    }, "the change to be read");
+    expect(refused).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+    expect(refused.body.error).toContain("gateway.crons.commands");
+    expect((await run(job.id)).body.run).toMatchObject({
+      status: "error",
+      output: null,
+      error: "Scheduled commands are turned off (gateway.crons.commands).",
+    });
+    const prompted = await made({ prompt: "SAY still" });
+    expect((await run(prompted.id)).body.run).toMatchObject({ status: "ok", output: "still" });
+    const change = await gateway.json("PUT", `${CRONS}/${prompted.id}`, { body: { command: "echo out" } });
+    expect(change).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+    await gateway.writeConfig(before);
+    await until(async () => (await create({ command: "echo out" })).status === 201, "the change to be read");
+    expect((await run(job.id)).body.run).toMatchObject({ status: "ok", output: "out\n" });
   });
 });
 
