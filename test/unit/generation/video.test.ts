@@ -22,10 +22,14 @@ function makeRig(states: ReadonlyArray<object | "down">) {
     },
     link: async () => undefined,
   });
-  const scope = { agentId: "a", onAttachment: () => {}, takeShare: () => {} };
+  const attached: string[] = [];
+  /** What tools find of the turn that runs. */
+  const turn = (name: string) => ({ onAttachment: () => void attached.push(name), takeShare: () => {} });
+  const scope = { agentId: "a", ...turn("first") };
   const [tool] = generation.tools(scope);
-  /** Lets time pass until the tool answers. */
-  const run = async () => {
+  /** Lets time pass until the tool answers; the next turn begins when this many reads were made. */
+  const run = async (nextTurnAfter = Number.POSITIVE_INFINITY) => {
+    let next = false;
     let told: string | undefined;
     const done = tool!.call({ prompt: "x" }).then(
       (text) => (told = text),
@@ -33,10 +37,14 @@ function makeRig(states: ReadonlyArray<object | "down">) {
     );
     for (let step = 0; told === undefined && step < 10_000; step++) {
       await new Promise((resolve) => setImmediate(resolve));
+      if (!next && reads >= nextTurnAfter) {
+        next = true;
+        Object.assign(scope, turn("second"));
+      }
       if (told === undefined) clock.advance(500);
     }
     await done;
-    return { told, seconds: (clock.elapsed() - began) / 1000, reads };
+    return { told, seconds: (clock.elapsed() - began) / 1000, reads, attached };
   };
   return { run };
 }
@@ -59,4 +67,11 @@ it("two reads that fail are got over, three in a row are not, and a failure is t
   );
   const failed = { status: "failed", error: { message: "not allowed" } };
   expect((await makeRig([failed]).run()).told).toBe("The video was not made: not allowed");
+});
+
+it("a video that is ready when the next turn of the session runs is not attached to that one's reply [GEN-4]", async () => {
+  const states = [{ status: "in_progress" }, { status: "in_progress" }, { status: "completed" }];
+  const late = await makeRig(states).run(1);
+  expect(late).toMatchObject({ told: "The turn has ended; what was made is not attached.", attached: [] });
+  expect((await makeRig(states).run()).attached).toEqual(["first"]);
 });

@@ -94,6 +94,14 @@ function read<T>(tool: string, args: z.ZodType<T>, input: object): T {
   throw new Error(`${tool}: ${issue!.path.join(".")} is missing or wrong.`);
 }
 
+/** Throws once the turn in which this was called is over: the session's scope then stands for another, or for none. */
+function sameTurn(scope: GenerationScope): () => void {
+  const { takeShare } = scope;
+  return () => {
+    if (scope.takeShare !== takeShare) throw new Error("The turn has ended; what was made is not attached.");
+  };
+}
+
 /** `generate_image` and `generate_video`, over services of OpenAI's form that the owner has configured. */
 export function createGeneration(deps: GenerationDeps) {
   const { clock } = deps;
@@ -110,6 +118,7 @@ export function createGeneration(deps: GenerationDeps) {
   };
 
   const makeImages = async (scope: GenerationScope, settings: ServiceSettings, input: object) => {
+    const requireTurn = sameTurn(scope);
     const { image_ref, ...asked } = read("generate_image", imageArgs, { ...input, ...scope.wishes?.image });
     const image = await linkTo(scope.agentId, image_ref);
     const service = serviceOf(settings);
@@ -122,8 +131,11 @@ export function createGeneration(deps: GenerationDeps) {
     for (const { b64_json: encoded, url } of made) {
       const bytes = encoded ? Buffer.from(encoded, "base64") : url ? await service.download(url) : undefined;
       if (!bytes) throw new Error("The image service sent no image.");
+      requireTurn();
       scope.takeShare();
-      scope.onAttachment({ type: "image", url: await deps.keepImage(scope.agentId, bytes) });
+      const kept = await deps.keepImage(scope.agentId, bytes);
+      requireTurn();
+      scope.onAttachment({ type: "image", url: kept });
     }
     return made.length === 1
       ? "The image is attached to your reply."
@@ -149,6 +161,7 @@ export function createGeneration(deps: GenerationDeps) {
   };
 
   const makeVideo = async (scope: GenerationScope, settings: ServiceSettings, input: object) => {
+    const requireTurn = sameTurn(scope);
     const { image_ref, duration, resolution, ...asked } = read("generate_video", videoArgs, {
       ...input,
       ...scope.wishes?.video,
@@ -163,9 +176,11 @@ export function createGeneration(deps: GenerationDeps) {
       ...image,
     });
     if (begun.status !== "completed") await finished(service, begun.id);
+    requireTurn();
     scope.takeShare();
     const content = service.stream(`videos/${encodeURIComponent(begun.id)}/content`);
     const { path, url, name, mime, size } = await deps.keepVideo(scope.agentId, content);
+    requireTurn();
     scope.onAttachment({ type: "file", url, name, mime, size });
     scope.onFile?.({ path, name, mime });
     return "The video is attached to your reply.";
