@@ -6,6 +6,9 @@ import type { Turns } from "./turns.ts";
 /** Sessions in which a person has submitted something in the program's terminal: busy until that has ended. */
 export function createOccupied(room: { pool: () => Pool; turns: () => Turns; holds: Holds }) {
   const { holds } = room;
+  const whileOccupied = async (place: Place): Promise<void> => {
+    while (place.occupied) await place.occupied;
+  };
 
   return {
     /** Keeps the session and its process until then. */
@@ -14,11 +17,13 @@ export function createOccupied(room: { pool: () => Pool; turns: () => Turns; hol
       place.occupied = until;
       place.busy = true;
       void until.then(() => {
-        if (place.occupied === until) place.occupied = undefined;
+        // What a person has queued meanwhile keeps it.
+        if (place.occupied !== until) return;
+        place.occupied = undefined;
         if (!room.turns().running(sessionId)) room.pool().release(place);
       });
       // Whatever holds it otherwise ends the process or waits for the program itself.
-      if (!holds.has(sessionId)) void holds.during(sessionId, () => until);
+      if (!holds.has(sessionId)) void holds.during(sessionId, () => whileOccupied(place));
     },
     /** Asks the program to end it; false when there is nothing. */
     async interrupt(sessionId: string): Promise<boolean> {
