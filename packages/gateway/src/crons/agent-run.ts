@@ -157,7 +157,7 @@ export function createAgentRuns(deps: CronDeps, ends: Ends, stopping: AbortSigna
       if (stop.aborted) return undefined;
       if (!free && waited >= timeoutMs) return refused(NO_PLACE);
       if (!free) continue;
-      const give = await takeSlot();
+      const give = await takeSlot(stop);
       try {
         const now = deps.agent(agent.id);
         if (stop.aborted || !now) return undefined;

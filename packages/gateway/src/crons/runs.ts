@@ -77,7 +77,7 @@ export function createRuns(deps: CronDeps) {
     const spec = specIn(job);
     if (!deps.config().gateway.crons.commands)
       return end(run, job, { state: "error", output: null, error: COMMANDS_OFF });
-    const free = await takeCommandSlot();
+    const free = await takeCommandSlot(stop);
     try {
       if (stop.aborted) return undefined;
       const units = store.forAgent(agent.id);
