@@ -274,4 +274,21 @@ describe("a time limit", () => {
       return told?.data.status === "ok" && told.data.trigger === "manual";
     }, "the event");
   });
+
+  it("deletes no job that somebody has changed while it ran [CRON-2]", async () => {
+    const once = await made({ command: "until [ -e go-on ]; do sleep 0.05; done", deleteAfterRun: true });
+    const run = gateway.json("POST", `${CRONS}/${once.id}/run`);
+    await until(async () => {
+      const { body } = await gateway.json("GET", `${CRONS}/${once.id}/runs`);
+      return (body.runs as Json[])[0]?.startedAt !== null;
+    }, "the run");
+    await gateway.json("PUT", `${CRONS}/${once.id}`, { body: { deleteAfterRun: false } });
+    const other = await made({ command: ["touch", "go-on"] });
+    await gateway.json("POST", `${CRONS}/${other.id}/run`);
+    expect((await run).body.run).toMatchObject({ status: "ok" });
+    expect(await gateway.json("GET", `${CRONS}/${once.id}`)).toMatchObject({
+      status: 200,
+      body: { job: { deleteAfterRun: false, state: { runCount: 1, lastStatus: "ok" } } },
+    });
+  });
 });

@@ -35,7 +35,8 @@ export function createEnds({ store, clock, feed, posts, agent }: CronDeps) {
         agentId: run.agentId,
         data: { jobId: run.job, runId: String(run.id), status: state, trigger: run.cause },
       }),
-      ...(state === "ok" && specIn(job).deleteAfterRun ? [store.crons.remove(job.id)] : []),
+      // Who has changed it while it ran wants to keep it.
+      ...(state === "ok" && specIn(job).deleteAfterRun ? [store.crons.remove(job.id, job.updatedAt)] : []),
     ];
   };
 

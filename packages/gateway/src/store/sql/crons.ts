@@ -86,8 +86,8 @@ export interface StoredCrons {
     values: Pick<StoredCron, "name" | "type" | "spec" | "enabled" | "updatedAt">,
     plan?: Pick<StoredCron, "nextAt" | "plannedAt">,
   ): Change<boolean>;
-  /** Removes a job with its runs. */
-  remove(id: string): Change<boolean>;
+  /** Removes a job with its runs; given its `updatedAt`, only if nobody has changed it since. */
+  remove(id: string, updatedAt?: number): Change<boolean>;
   /** Disables the jobs of an agent that is removed, and closes their runs. */
   disable(agentId: string, now: number, why: string): Change;
   /** Gives a job another time, where it still has the one that was read. */
@@ -109,8 +109,6 @@ export interface StoredCrons {
   runs(job: string, limit: number): Promise<StoredCronRun[]>;
   /** Runs that have not ended, oldest first; of all agents or one. */
   openRuns(agentId?: string): Promise<OpenRun[]>;
-  /** Those of a job. */
-  openRunsOf(job: string): Promise<OpenRun[]>;
   deliveries(runs: readonly number[]): Promise<CronDelivery[]>;
   /** `waiting` → `running`. The whole unit fails where the run does not wait. */
   startTurn(
@@ -150,10 +148,6 @@ export function createCrons({ read, slow }: Sql): StoredCrons {
     const [row] = await read<StoredCronRun>(`SELECT ${RUN} FROM cron_runs WHERE ${where}`, params);
     return row;
   };
-  const removing = (id: string) => [
-    sql("DELETE FROM cron_runs WHERE job = ?", id),
-    sql("DELETE FROM crons WHERE id = ?", id),
-  ];
   return {
     async list(agents) {
       const rows = await slow<CronRow>(
@@ -220,10 +214,23 @@ export function createCrons({ read, slow }: Sql): StoredCrons {
           id,
         ),
       ),
-    remove: (id) => {
-      const [runs, job] = removing(id);
-      return followed(hitting(job!), change(runs!));
-    },
+    remove: (id, updatedAt) =>
+      followed(
+        hitting(
+          sql(
+            "DELETE FROM crons WHERE id = ? AND updated_at = coalesce(?, updated_at)",
+            id,
+            updatedAt ?? null,
+          ),
+        ),
+        change(
+          sql(
+            "DELETE FROM cron_runs WHERE job = ? AND NOT EXISTS (SELECT 1 FROM crons WHERE id = ?)",
+            id,
+            id,
+          ),
+        ),
+      ),
     disable: (agentId, now, why) =>
       change(
         sql(
@@ -312,11 +319,6 @@ export function createCrons({ read, slow }: Sql): StoredCrons {
       read(
         `SELECT id, agent_id AS "agentId", type, state FROM cron_runs WHERE ${OPEN} ${ofAgent(agentId)} ORDER BY id`,
         given(agentId),
-      ),
-    openRunsOf: (job) =>
-      read(
-        `SELECT id, agent_id AS "agentId", type, state FROM cron_runs WHERE job = ? AND ${OPEN} ORDER BY id`,
-        [job],
       ),
     deliveries: (runs) =>
       runs.length === 0
