@@ -1,14 +1,33 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectorCalls, mcpProgram } from "./fixtures/connector-calls.ts";
+import { type FakeModel, hasFakeModel, startFakeModel } from "./fixtures/fake-model.ts";
 import { startMcpHttp } from "./fixtures/mcp-http.ts";
-import { type Gateway, root, startGateway } from "./harness.ts";
+import { type Gateway, root, startGateway, testConfig } from "./harness.ts";
 
 let gateway: Gateway;
+let folder: string;
+let model: FakeModel | undefined;
 beforeAll(async () => {
-  gateway = await startGateway();
+  folder = await mkdtemp(join(tmpdir(), "connectors-servers-"));
+  model = hasFakeModel ? await startFakeModel(join(folder, "requests")) : undefined;
+  const config = testConfig();
+  const builtin = { type: "builtin", provider: "anthropic", baseUrl: model?.url, apiKey: "k", model: "m" };
+  config.agents = [
+    ...(config.agents as object[]),
+    { id: "starter", description: "no tools", runtime: { type: "starter" } },
+    ...(model ? [{ id: "builtin", description: "the gateway's own", runtime: builtin }] : []),
+  ];
+  gateway = await startGateway({ config });
 });
-afterAll(() => gateway?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await gateway?.[Symbol.asyncDispose]();
+  await model?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
 const { call, add } = connectorCalls(() => gateway);
 
 /** A server that misbehaves in this way, with a secret. */
@@ -76,5 +95,46 @@ describe("the servers of connectors", () => {
     await call("PATCH", "/bad-start", { config: mcpProgram("{token}") });
     const { body: next } = await gateway.send("SERVERS", { session_id: first.session_id });
     expect(next.response).toBe("gateway,fine,bad-start");
+  });
+
+  it.skipIf(!hasFakeModel)(
+    "that die or flood in mid-call cost the gateway's own agent one call [CONN-31]",
+    async () => {
+      const { body } = await call("GET", "");
+      for (const { id } of body.connectors as { id: string }[]) await call("DELETE", `/${id}?remove=true`);
+      await add("Die", hostile("die"));
+      await add("Big", hostile("big"));
+      await add("Fine", { secrets: { token: "t" } });
+      const say = async (message: string, more = {}) =>
+        (
+          await gateway.json("POST", "/api/v1/agents/builtin/messages", {
+            body: { message, chat_id: "me", ...more },
+          })
+        ).body;
+      const first = await say('TOOL mcp__die__echo {"text":"hi"}');
+      expect(first.response).toMatch(/^Calling a tool\.\n\nTool said: .*(?:closed|ended)/i);
+      const { session_id } = first;
+      const big = await say('TOOL mcp__big__echo {"text":"hi"}', { session_id });
+      expect(big.response).toContain("Tool said: xxx");
+      // The model was shown the beginning of it.
+      const asked = JSON.stringify((await model!.requests("messages")).at(-1));
+      expect(asked).toMatch(/\[\d+ characters left out\]/);
+      expect(asked.length).toBeLessThan(1_000_000);
+      const fine = await say('TOOL mcp__fine__echo {"text":"hi"}', { session_id });
+      expect(fine.response).toContain("echo hi with t");
+    },
+  );
+
+  it("are not even started for the starter, which has no tools [CONN-1]", async () => {
+    const mark = join(folder, "started");
+    await add("Marks", { config: { command: "/usr/bin/touch", args: [mark] } });
+    const { body } = await gateway.json("POST", "/api/v1/agents/starter/messages", {
+      body: { message: "hello", chat_id: "me" },
+    });
+    expect(body.response).toContain("hello");
+    expect(existsSync(mark)).toBe(false);
+    // An agent with tools does start it.
+    await gateway.send("hello");
+    expect(existsSync(mark)).toBe(true);
   });
 });

@@ -268,3 +268,9 @@ async function findSetpriv(): Promise<string | null> {
   }
   return null;
 }
+
+/** Starts a program in the process group of this one, with which it ends: for what an agent's own process starts. */
+export const spawnInGroup = (
+  [program, ...args]: readonly [string, ...string[]],
+  { cwd, env }: Pick<SpawnOptions, "cwd" | "env">,
+): ChildProcess => spawn(program, args, { cwd, env, stdio: ["pipe", "pipe", "ignore"], windowsHide: true });

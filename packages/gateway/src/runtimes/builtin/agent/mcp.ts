@@ -1,7 +1,7 @@
 import { createMCPClient, type MCPClientConfig } from "@ai-sdk/mcp";
-import { StdioMCPTransport } from "@ai-sdk/mcp/mcp-stdio";
 import { dynamicTool, type ToolSet } from "ai";
 import type { McpServer } from "../../types.ts";
+import { overStdio } from "./mcp-program.ts";
 import { isMcpResult, modelOutput } from "./mcp-result.ts";
 
 /** How long one server may take to start and list its tools. */
@@ -76,15 +76,7 @@ function allowed(allow: true | readonly string[], names: readonly string[]): boo
 }
 
 function transportOf(server: McpServer, cwd: string): MCPClientConfig["transport"] {
-  if ("command" in server) {
-    return new StdioMCPTransport({
-      command: server.command,
-      ...(server.args && { args: server.args }),
-      ...(server.env && { env: server.env }),
-      cwd,
-      stderr: "ignore",
-    });
-  }
+  if ("command" in server) return overStdio(server, cwd);
   return {
     type: server.type ?? "http",
     url: server.url,
