@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createTicks } from "../../../packages/gateway/src/crons/ticks.ts";
-import type { StoredCron } from "../../../packages/gateway/src/store/index.ts";
+import { silentLogger } from "../../../packages/gateway/src/lib/logger.ts";
+import { type StoredCron, UnsettledError } from "../../../packages/gateway/src/store/index.ts";
 import { manualClock } from "../../fixtures/manual-clock.ts";
 import { createStore, memoryDatabase } from "../../fixtures/memory-db.ts";
 
@@ -29,13 +30,31 @@ async function daily() {
   };
   await store.commit(store.crons.add(cron, 9));
   const fired: number[] = [];
+  /** The store is lost while it stores something, and is back when this resolves. */
+  let lost: Promise<boolean> | undefined;
+  const forAgent: typeof store.forAgent = (agentId) => {
+    const units = store.forAgent(agentId);
+    return {
+      ...units,
+      async commit(...changes) {
+        const answers = await units.commit(...changes);
+        if (lost) throw new UnsettledError({}, lost);
+        return answers;
+      },
+    };
+  };
   const tick = createTicks(
-    { store, clock, step() {} },
+    { store: { ...store, forAgent }, clock, log: silentLogger, step() {} },
     () => START,
     ({ id }) => fired.push(id),
   );
   return {
     clock,
+    fired,
+    tick,
+    lose: (until: Promise<boolean> | undefined) => {
+      lost = until;
+    },
     /** Looks as the scheduler would; resolves to the days of the month on which it has fired so far. */
     async look(): Promise<number[]> {
       await tick("a");
@@ -86,4 +105,17 @@ it("a clock that was wrong by years and is set right leaves no job waiting for y
   rig.clock.advance(60_000);
   expect(await rig.look()).toEqual([10]);
   expect(await rig.next()).toBe("2027-03-11T09:00:00.000Z");
+});
+
+it("a run that was stored although the store was lost begins when it is back [CRON-6]", async () => {
+  const rig = await daily();
+  rig.clock.advance(60_000);
+  const back = Promise.withResolvers<boolean>();
+  rig.lose(back.promise);
+  await expect(rig.tick("a")).rejects.toThrow(UnsettledError);
+  rig.lose(undefined);
+  await rig.tick("a");
+  expect(rig.fired).toEqual([]);
+  back.resolve(true);
+  await expect.poll(() => rig.fired.length).toBe(1);
 });

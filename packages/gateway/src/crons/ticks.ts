@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import type { Change, Store, StoredCron } from "../store/index.ts";
+import { type Change, type Store, type StoredCron, UnsettledError } from "../store/index.ts";
 import { timingOf } from "./input.ts";
 import type { CronDeps } from "./ports.ts";
 import { specIn } from "./records.ts";
@@ -41,7 +41,7 @@ export function createLooks({ store, clock }: { store: Pick<Store, "jobs">; cloc
 
 /** Fires what is due of one agent. Each time is fired by a unit of its own effect, so it may be tried again at will. */
 export function createTicks(
-  { store, clock, step }: Pick<CronDeps, "store" | "clock" | "step">,
+  { store, clock, log, step }: Pick<CronDeps, "store" | "clock" | "log" | "step">,
   servedSince: (agentId: string) => number,
   waits: (run: { id: number; agentId: string }) => void,
 ) {
@@ -53,6 +53,17 @@ export function createTicks(
       return { nextAt, change: store.crons.replan(cron.id, cron.nextAt, { nextAt, plannedAt: now }) };
     const cause = missed ? ("catch_up" as const) : ("schedule" as const);
     return { nextAt, change: store.crons.tick(cron, { now, nextAt, cause }) };
+  };
+
+  /** Begins the runs of a unit that was stored although its caller was refused: no later tick knows of them. */
+  const beginLate = async (agentId: string, outcome: Promise<boolean>): Promise<void> => {
+    try {
+      if (!(await outcome)) return;
+      const open = await store.crons.openRuns(agentId);
+      for (const run of open) if (run.state === "waiting") waits(run);
+    } catch (error) {
+      log.error({ err: error, agent: agentId }, "could not begin the scheduled runs that wait");
+    }
   };
 
   /** Resolves to when it is to be called again. */
@@ -76,7 +87,10 @@ export function createTicks(
     const units = store.forAgent(agentId);
     for (let from = 0; from < changes.length; from += BATCH) {
       step("before-tick-row");
-      const answers = await units.commit(...changes.slice(from, from + BATCH));
+      const answers = await units.commit(...changes.slice(from, from + BATCH)).catch((error: unknown) => {
+        if (error instanceof UnsettledError) void beginLate(agentId, error.outcome);
+        throw error;
+      });
       step("after-tick-row");
       for (const run of answers as ReadonlyArray<{ id: number; state: string } | undefined>) {
         if (run?.state === "waiting") waits({ id: run.id, agentId });
