@@ -5,15 +5,22 @@ import type { Place } from "../../../packages/gateway/src/sessions/place.ts";
 import type { Pool } from "../../../packages/gateway/src/sessions/pool.ts";
 import type { Turns } from "../../../packages/gateway/src/sessions/turns.ts";
 
+function rig() {
+  const holds = createHolds(() => {});
+  const released: string[] = [];
+  const place = { sessionId: "s", busy: false } as Place;
+  const pool = {
+    get: () => place,
+    release: ({ sessionId }: Place) => void released.push(sessionId),
+  } as unknown as Pool;
+  const turns = { running: () => undefined } as unknown as Turns;
+  const occupied = createOccupied({ pool: () => pool, turns: () => turns, holds });
+  return { holds, released, place, occupied };
+}
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it("a session stays busy while what a person has queued in its terminal runs [PTY-7]", async () => {
-  const holds = createHolds(() => {});
-  const released: string[] = [];
-  const pool = { release: ({ sessionId }: Place) => void released.push(sessionId) } as unknown as Pool;
-  const turns = { running: () => undefined } as unknown as Turns;
-  const occupied = createOccupied({ pool: () => pool, turns: () => turns, holds });
-  const place = { sessionId: "s", busy: false } as Place;
+  const { holds, released, place, occupied } = rig();
   const [first, queued] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 
   occupied.begin(place, first.promise);
@@ -26,4 +33,25 @@ it("a session stays busy while what a person has queued in its terminal runs [PT
   queued.resolve();
   await settled();
   expect([holds.has("s"), released]).toEqual([false, ["s"]]);
+});
+
+it("whoever needs the session ends also what a person has queued behind the first [PTY-7]", async () => {
+  const { holds, place, occupied } = rig();
+  const prompts = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let ended = 0;
+  place.runtime = {
+    async interrupt() {
+      prompts[ended++]!.resolve();
+      const next = prompts[ended];
+      if (next) occupied.begin(place, next.promise);
+    },
+  } as Place["runtime"];
+  occupied.begin(place, prompts[0]!.promise);
+  expect(
+    await holds.next(
+      "s",
+      () => occupied.interrupt("s"),
+      async () => ended,
+    ),
+  ).toBe(2);
 });

@@ -29,9 +29,11 @@ export function createOccupied(room: { pool: () => Pool; turns: () => Turns; hol
     async interrupt(sessionId: string): Promise<boolean> {
       const place = room.pool().get(sessionId);
       if (!place?.occupied) return false;
-      const { occupied } = place;
-      await place.runtime?.interrupt();
-      await occupied;
+      // What was queued behind it begins when it ends.
+      for (let { occupied } = place; occupied; { occupied } = place) {
+        await place.runtime?.interrupt();
+        await occupied;
+      }
       return true;
     },
   };
