@@ -19,5 +19,7 @@ export type CommandReply = Extract<CallReply<"sendMessage">, { command: string }
 export type ChannelState = CallReply<"listChannels">["channels"][number];
 export type DeviceAccount = CallReply<"listDeviceAccounts">["accounts"][number];
 export type DeviceStatus = CallReply<"deviceStatus">;
+export type Connector = CallReply<"listConnectors">["connectors"][number];
+export type TestedConnector = CallReply<"testConnector">;
 /** A file that an agent shared. */
 export type SharedFile = NonNullable<Message["attachments"]>[number];

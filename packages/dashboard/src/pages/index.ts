@@ -78,6 +78,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./channels/ChannelsPage.tsx").then(({ ChannelsPage }) => ChannelsPage),
   },
   {
+    id: "connectors",
+    label: "Connectors",
+    icon: "plug",
+    group: "Set up",
+    load: () => import("./connectors/ConnectorsPage.tsx").then(({ ConnectorsPage }) => ConnectorsPage),
+  },
+  {
     id: "schedule",
     label: "Schedule",
     icon: "clock",
